@@ -10,10 +10,11 @@ from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 
 OVERRIDE = "SFCPERF_VNF_BIN"
-"""Environment variable: a folder to look in, instead of the usual ones."""
+"""Environment variable that names a folder to look in, instead of the usual ones."""
 
 VERSION_FILE = "version"
-"""Beside the tools that `sfcperf setup` compiled: the version of SFCPerf that they are of."""
+"""File beside the tools that `sfcperf setup` compiled. It holds the version of SFCPerf that they
+belong to."""
 
 SOURCES = Path(__file__).resolve().parents[1]
 """`make -f dataplane/Makefile` compiles the data planes here: the source tree, or the installed
@@ -22,15 +23,15 @@ _REMEDY = "`sfcperf setup` compiles it"
 
 
 def folders() -> tuple[Path, ...]:
-    """Folders that are searched: the override alone, else the source tree's build and the
-    installed package."""
+    """Return the folders that are searched: the override alone if it is set, else the source
+    tree's build and the installed package."""
     if override := os.environ.get(OVERRIDE):
         return (Path(override),)
     return (SOURCES / "build" / "dataplane" / "bin", SOURCES / "dataplane" / "bin")
 
 
 def requirement(name: str) -> Requirement:
-    """Whether a compiled tool is there."""
+    """Say whether a compiled tool is there and belongs to this version of SFCPerf."""
     for folder in folders():
         path = folder / name
         if os.access(path, os.X_OK):
@@ -43,7 +44,8 @@ def requirement(name: str) -> Requirement:
 
 
 def _other_version(folder: Path) -> str:
-    """Of tools that an older or newer SFCPerf left; empty if there is none."""
+    """Return the version of the tools in this folder if another SFCPerf compiled them; empty if
+    they are of this version, or the folder does not say."""
     try:
         version = (folder / VERSION_FILE).read_text().strip()
     except OSError:
@@ -52,7 +54,7 @@ def _other_version(folder: Path) -> str:
 
 
 def find(name: str) -> Path:
-    """Path of a compiled tool. Raises EnvironmentLacks when it has not been built."""
+    """Return the path of a compiled tool. Raises EnvironmentLacks when it has not been built."""
     found = requirement(name)
     if not found.met:
         raise EnvironmentLacks(f"{name} is missing: {found.detail}", hint=_REMEDY)

@@ -20,8 +20,8 @@ FORMS = f"unix:/path/of/a/socket, {INTERNET_FORMS}"
 
 @contextmanager
 def listening(where: str, option: str = "--listen") -> Iterator[socket.socket]:
-    """A listening socket; a Unix socket is for this user alone, and removed afterwards. Raises
-    InputError, which names the option."""
+    """Open a listening socket for the duration of the context. Only this user can reach a Unix
+    socket, whose file is removed afterwards. Raises InputError, which names the option."""
     if where.startswith("unix:/"):
         path = Path(where.removeprefix("unix:"))
         opened = _unix(path)
@@ -54,8 +54,8 @@ def _unix(path: Path) -> socket.socket:
 
 
 def _remove_dead(path: Path) -> None:
-    """The socket of a controller that was killed. Raises InputError if somebody listens there, or
-    it is something else."""
+    """Remove the socket that a killed controller left here. Raises InputError if somebody still
+    listens there, or the file is no socket."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -72,7 +72,8 @@ def _remove_dead(path: Path) -> None:
 
 
 def internet_socket(where: str, option: str, forms: str = FORMS) -> socket.socket:
-    """Listens at an address and a port (0: any). Raises InputError, which names the option."""
+    """Return a socket that listens at an address and a port (port 0: any free one). Raises
+    InputError, which names the option."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.%a-z]+)\]|([0-9.]+|localhost)):([0-9]{1,5})", where)
     if found is None or int(found[3]) > 65535:
         raise InputError(f"{where!r} is no place to listen", where=option, allowed=forms)
@@ -83,7 +84,7 @@ def internet_socket(where: str, option: str, forms: str = FORMS) -> socket.socke
 
 
 def name_of(opened: socket.socket) -> str:
-    """`unix:/path`, `address:port` or `[address]:port`."""
+    """Return where the socket listens: `unix:/path`, `address:port` or `[address]:port`."""
     name: Any = opened.getsockname()
     if opened.family == socket.AF_UNIX:
         return f"unix:{name}"
@@ -92,6 +93,6 @@ def name_of(opened: socket.socket) -> str:
 
 
 def url_of(opened: socket.socket) -> str:
-    """Of a REST interface: `unix:/path`, or `http://...`."""
+    """Return where the REST interface on this socket is reached: `unix:/path`, or `http://...`."""
     name = name_of(opened)
     return name if name.startswith("unix:") else f"http://{name}"

@@ -1,4 +1,4 @@
-"""Windows that a data plane prints on its standard output (FlowReporter)."""
+"""Reads the windows that a data plane prints on its standard output (FlowReporter)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class PrintedWindows:
         name: str,
         read: Callable[[Mapping[str, Any]], FlowWindow],
     ) -> None:
-        """`output`: what it prints. `name`: what errors call it. `read`: what an event says."""
+        """`output`: the file with what the process prints. `name`: what errors call the process.
+        `read`: turns an event into a window."""
         self._process = process
         self._output = output
         self._name = name
@@ -46,7 +47,7 @@ class PrintedWindows:
         return [self._read(window) for window in self._end()]
 
     def rest(self) -> list[FlowWindow]:
-        """The windows not yet read of a process that has ended."""
+        """Return the windows of a process that has ended, if they were not read yet."""
         return [self._read(window) for window in self._new()]
 
     def _end(self) -> list[dict[str, Any]]:
@@ -66,7 +67,8 @@ class PrintedWindows:
         return found
 
     def _new(self) -> list[dict[str, Any]]:
-        """Windows of whole lines that were not read yet."""
+        """Return the windows that were printed since the last call. A line that is not whole yet
+        stays for the next call."""
         try:
             with self._output.open("rb") as file:
                 file.seek(self._read_bytes)

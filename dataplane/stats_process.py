@@ -1,4 +1,5 @@
-"""A data plane of our own as a process: when it is ready, what it counts, what is wrong."""
+"""Runs a data plane of SFCPerf as a process: says when it is ready, what it counts, what is
+wrong."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class StatsProcess:
     ) -> Self:
         """Start the tool; `wait_ready` says when it works. What it prints goes to the file
         `stdout`. Raises EnvironmentLacks."""
-        # A new file each time: an old one would say that the function is ready.
+        # Each process gets a new file: an old one would say that the function is ready.
         stats = host.workdir / f"{name}-{next(_starts)}.stats"
         argv = [*cls.command(host), *options, "--stats", str(stats)]
         return cls(name, host, stats, host.spawn(argv, stdout=stdout))
@@ -73,7 +74,7 @@ class StatsProcess:
             )
 
     def problem(self) -> str | None:
-        """None while the process runs."""
+        """Return why the process has ended or cannot work; None while it runs."""
         event = self._event()
         if event is not None and event["event"] == "failed":
             return str(event["error"])
@@ -81,15 +82,16 @@ class StatsProcess:
         return None if status is None else f"{self.binary} has ended with status {status}"
 
     def pids(self) -> tuple[int, ...]:
-        """The process."""
+        """Return the id of the process."""
         return (self._process.pid,)
 
     def stop(self) -> None:
-        """SIGTERM; BPF programs and devices go with the process."""
+        """End the process by SIGTERM. Its BPF programs and devices go with it."""
         self._process.stop()
 
     def fresh(self) -> dict[str, Any]:
-        """Counters written after this was asked, or the last ones of a process that has ended.
+        """Return counters that were written after this call, or the last ones of a process that has
+        ended.
 
         Raises MeasurementError.
         """
@@ -115,7 +117,7 @@ class StatsProcess:
         return event if event is not None and event["event"] == "counters" else None
 
     def _event(self) -> dict[str, Any] | None:
-        """What the stats file says; None before there is one, or in the midst of a write."""
+        """Return what the stats file says; None before there is one, or in the midst of a write."""
         try:
             event = json.loads(self._host.read_text(str(self._stats)))
         except (MeasurementError, json.JSONDecodeError):

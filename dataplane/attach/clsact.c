@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches, detaches and lists BPF filters of clsact, by libbpf and rtnetlink. */
 #include <errno.h>
 #include <linux/pkt_sched.h>
 #include <stdio.h>
@@ -10,9 +11,9 @@
 #include "../common/netlink.h"
 #include "clsact.h"
 
-#define TOOL_HANDLE 0x53464300U /* "SFC": of no filter of others */
+#define TOOL_HANDLE 0x53464300U /* "SFC": filters of others do not have it */
 
-#define ATTEMPTS 10 /* at a dump of what others change meanwhile */
+#define ATTEMPTS 10 /* to dump what others change meanwhile */
 
 #define POINT(direction) ((direction) == AT_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS)
 
@@ -76,6 +77,7 @@ struct listing {
 	enum direction direction;
 };
 
+/* Note what kind of qdisc is in the place of clsact. */
 static void visit_qdisc(const struct nlmsghdr *answer, void *context)
 {
 	const struct tcmsg *message = NLMSG_DATA(answer);
@@ -87,6 +89,7 @@ static void visit_qdisc(const struct nlmsghdr *answer, void *context)
 			 (const char *)RTA_DATA(kind));
 }
 
+/* Note a filter that a process of SFCPerf owns, and count those of others. */
 static void visit_filter(const struct nlmsghdr *answer, void *context)
 {
 	const struct tcmsg *message = NLMSG_DATA(answer);
@@ -96,7 +99,7 @@ static void visit_filter(const struct nlmsghdr *answer, void *context)
 
 	if ((handle & OWNED_MARK_MASK) != OWNED_MARK ||
 	    !netlink_is(netlink_find(answer, sizeof(*message), TCA_KIND), "bpf"))
-		/* Each priority is announced by an entry without a handle. */
+		/* The kernel also lists each priority itself, with handle 0; that is no filter. */
 		clsact->others += handle != 0;
 	else if (clsact->count < OWNED_FILTERS)
 		clsact->owned[clsact->count++] =
@@ -104,7 +107,8 @@ static void visit_filter(const struct nlmsghdr *answer, void *context)
 					 TC_H_MAJ(message->tcm_info) >> 16, handle };
 }
 
-/* By a dump of all: the answer to a request for one goes to all listeners (`tc monitor`). */
+/* List all qdiscs. A request for one would not do: its answer goes to all listeners (`tc
+ * monitor`). */
 static int dump_qdisc(int netlink, struct listing *listing)
 {
 	union netlink_request request;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BPF filters of clsact. They outlive the process that attached them: they stay until they are detached, or
- * the interface goes. A handle says whose a filter is. Functions return 0, or -errno. */
+/* BPF filters of clsact. They outlive the process that attached them: they stay until they are
+ * detached, or the interface goes. The handle of a filter says whose it is. Functions return 0,
+ * or -errno. */
 #pragma once
 
 #include <linux/types.h>
@@ -9,12 +10,12 @@
 
 /* --- filters of a tool --- */
 
-/* A program at ingress of an interface: a tool's only one there, at a priority that no other tool has. It
- * takes the place of that which a process left that was killed. Not by tcx, each of whose links waits for
- * a grace period of RCU: some 10 ms an interface. */
+/* Attach a tool's only program at ingress of an interface, at a priority that no other tool has.
+ * It replaces the program of a process that was killed. tcx is not used: each of its links waits
+ * for a grace period of RCU, some 10 ms an interface. */
 int tool_filter_attach(int ifindex, __u32 priority, int program);
 
-/* clsact itself stays: others may use it. */
+/* Detach that program. clsact itself stays, because others may use it. */
 void tool_filter_detach(int ifindex, __u32 priority);
 
 /* --- filters of a process (owned_filters.h) --- */
@@ -31,9 +32,9 @@ struct filter {
 #define OWNED_MARK_MASK 0xfffffc00U
 #define OWNED_FILTERS 64
 
-/* What is at an interface's clsact. */
+/* What is attached to an interface's clsact. */
 struct clsact {
-	char qdisc[16]; /* the kind of what is in its place; "": nothing */
+	char qdisc[16]; /* the kind of qdisc in the place of clsact; "": none */
 	unsigned int count;
 	struct filter owned[OWNED_FILTERS];
 	unsigned int others; /* filters of others */
@@ -41,10 +42,11 @@ struct clsact {
 
 int clsact_read(int ifindex, struct clsact *clsact);
 
-/* -EEXIST: there is one, or a qdisc `ingress`. */
+/* Create clsact. -EEXIST: it is there already, or a qdisc `ingress` is. */
 int clsact_create(int ifindex);
 void clsact_remove(int ifindex);
 
-/* -EEXIST, -EINVAL: another filter, or one of another kind, is there. */
+/* Attach a program as this filter. -EEXIST, -EINVAL: another filter, or one of another kind, has
+ * its place. */
 int filter_attach(const struct filter *filter, int program);
 void filter_detach(const struct filter *filter);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Starts and ends the guard, a process that waits for the end of its parent and then cleans up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,10 +12,10 @@
 #include "guard.h"
 
 static pid_t guard = -1;
-static int life = -1; /* nobody writes to this pipe: the guard reads its end when we end */
+static int life = -1; /* never written to: the guard reads the end of this pipe when we end */
 
-/* Out of the reach of signals to the process's terminal and process group, and without descriptors that
- * others wait to be closed. */
+/* Put the guard out of reach of signals to the terminal and to the process group, and close all
+ * descriptors but two: others may wait for them to be closed. */
 static void become_daemon(int life_of_other, int keep_fd)
 {
 	unsigned int lower = (unsigned int)(keep_fd < life_of_other ? keep_fd : life_of_other);

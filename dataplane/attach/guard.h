@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that cleans up after the one that started it, however that ends. */
+/* The guard: a process that cleans up after the one that started it, however that ends. */
 #pragma once
 
-/* Start it; to be done before anything is attached. Of the descriptors it keeps `keep_fd` alone. 0, or -1
- * after complain(). */
+/* Start the guard, before anything is attached. It keeps no descriptor but `keep_fd`. Returns 0,
+ * or -1 after complain(). */
 int guard_start(int keep_fd, void (*clean_up)(void));
 
-/* Have it clean up, and wait until it has ended. */
+/* Have the guard clean up, and wait until it has ended. */
 void guard_stop(void);

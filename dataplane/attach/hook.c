@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Names of the hooks, as options have them. */
 #include <stddef.h>
 
 #include "hook.h"

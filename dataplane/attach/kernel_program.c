@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Finds programs and maps that the kernel has loaded. */
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +33,8 @@ int kernel_program_open(__u32 id, struct kernel_program *program)
 	return 0;
 }
 
-/* libbpf puts the name of the object in front of a section's. */
+/* Compare a map's name. In front of the name of a section's map, libbpf puts the name of the
+ * object. */
 static bool has_name(const struct bpf_map_info *facts, const char *name)
 {
 	const char *section = strchr(facts->name, '.');

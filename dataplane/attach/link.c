@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches programs by links: XDP and tcx. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -7,7 +8,8 @@
 
 #include "link.h"
 
-/* enum bpf_attach_type and flag of Linux 6.6, newer than the headers of Debian 12. */
+/* Values of enum bpf_attach_type, and a flag: they came with Linux 6.6, after the headers of
+ * Debian 12. */
 #define TCX_TYPE(direction) ((enum bpf_attach_type)((direction) == AT_INGRESS ? 46 : 47))
 #define TCX_BEFORE (1U << 3)
 
@@ -51,7 +53,8 @@ int load_probe(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Only a kernel that knows the hook looks for the interface (ENODEV). */
+/* Attach to an interface that does not exist. Only a kernel that knows the hook looks for the
+ * interface, and fails with ENODEV. */
 bool tcx_works(void)
 {
 	int program = load_probe();

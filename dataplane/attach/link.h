@@ -10,13 +10,16 @@
 
 #include "hook.h"
 
-/* XDP. `mode`: XDP_FLAGS_DRV_MODE (in the driver) or XDP_FLAGS_SKB_MODE (generic). */
+/* Attach an XDP program. `mode`: XDP_FLAGS_DRV_MODE (in the driver) or XDP_FLAGS_SKB_MODE
+ * (generic). */
 int xdp_link(int ifindex, int program, __u32 mode);
 
-/* Links by which an XDP program is attached, at one interface or (0) at all. How many; up to `most`. */
+/* Open the links by which an XDP program is attached, at one interface or (0) at all. Returns
+ * how many there are; no more than `most`. */
 unsigned int xdp_links(__u32 program_id, int ifindex, int *links, unsigned int most);
 
-/* tcx: verdicts of programs hide packets from those that come after them. */
+/* Order of programs at tcx. It matters: the verdict of a program can hide packets from later
+ * ones. */
 enum tcx_order {
 	TCX_LAST,
 	TCX_FIRST,
@@ -27,11 +30,13 @@ bool tcx_works(void);
 
 int tcx_link(int ifindex, enum direction direction, int program, enum tcx_order order);
 
-/* Another program, unless another one than `old` (descriptors) is attached meanwhile. 0, or -errno. */
+/* Attach another program to a link, unless the attached one is not `old` any more (descriptors).
+ * Returns 0, or -errno. */
 int link_replace(int link, int program, int old);
 
-/* At once, not when the kernel has time to free the link, which is closed. */
+/* Detach a link and close it. Closing alone would detach it only when the kernel has time to
+ * free it. */
 void link_detach(int link);
 
-/* A program of traffic control that does nothing. Descriptor, or -errno. */
+/* Load a program of traffic control that does nothing. Returns its descriptor, or -errno. */
 int load_probe(void);

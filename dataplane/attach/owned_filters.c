@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches two filters of clsact, and removes them: by the process itself, by its guard, or by
+ * the next process. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -14,27 +16,29 @@
 #include "owned_filters.h"
 #include "owners.h"
 
-/* A handle is OWNED_MARK and all that is needed to clean up after a process that was killed. */
+/* A handle has OWNED_MARK and all that is needed to clean up after a process that was killed. */
 #define CLSACT_IS_OURS 0x200U
 #define IS_SECOND 0x100U
 #define SLOT_MASK 0xffU
 
-#define PRIORITIES 64 /* tried, from the slot's own on */
+#define PRIORITIES 64 /* so many are tried, from the slot's own on */
 #define LOOPBACK_IFINDEX 1
-#define DRAIN_MS 100 /* packets leave the VNF meanwhile */
+#define DRAIN_MS 100 /* in that time packets leave the VNF */
 
-/* In memory that the guard shares. */
+/* State in memory that the guard shares. */
 static struct {
-	int slot; /* owners.h */
+	int slot; /* number of this process's slot (owners.h) */
 	struct filter_place places[FILTERS];
-	/* By place: clsact is removed when it has no filters any more. Set before it is created, so
-	 * that the guard knows whenever the process dies. */
+	/* By place: this tool created clsact there, and removes it when it has no filters any
+	 * more. It is set before clsact is created, so that the guard knows, whenever the
+	 * process dies. */
 	volatile bool clsact_is_ours[FILTERS];
 } * state;
 
 /* --- does it work? --- */
 
-/* In a network namespace of its own, which ends with the process. */
+/* Try to attach a filter in a network namespace of its own, which ends with the process. Returns
+ * 0 if that works. */
 static int try_it(void)
 {
 	const struct filter filter = { LOOPBACK_IFINDEX, AT_EGRESS, 1, 1 };
@@ -60,6 +64,7 @@ bool owned_filters_work(void)
 
 /* --- removing: by the process, or by its guard --- */
 
+/* Is this the filter `number` of this process, or of one that is dead? */
 static bool is_to_go(const struct filter *filter, enum owned_filter number)
 {
 	int slot = (int)(filter->handle & SLOT_MASK);
@@ -68,7 +73,8 @@ static bool is_to_go(const struct filter *filter, enum owned_filter number)
 	       (slot == state->slot || owner_is_dead(slot));
 }
 
-/* Remove filters: of this slot, and of slots whose process is dead. */
+/* Remove the filters `number` from an interface: that of this slot, and those of slots whose
+ * process is dead. Returns whether there were any. */
 static bool remove_from(int ifindex, enum owned_filter number)
 {
 	struct clsact clsact;
@@ -100,6 +106,8 @@ void owned_filter_detach(enum owned_filter filter)
 	remove_filters(filter);
 }
 
+/* Remove all filters, and clsact where the tool created it and nothing uses it. Between both
+ * filters, packets get time to pass. */
 static void remove_all(void)
 {
 	const struct timespec drain = { .tv_nsec = DRAIN_MS * 1000000L };
@@ -122,6 +130,7 @@ static void remove_all(void)
 
 /* --- attaching --- */
 
+/* Note that the tool created clsact at this interface. */
 static void note_ours(int ifindex)
 {
 	for (int i = 0; i < FILTERS; i++)
@@ -129,7 +138,8 @@ static void note_ours(int ifindex)
 			state->clsact_is_ours[i] = true;
 }
 
-/* What is at clsact, whose filters say whether a process of the tool created it. 0, or -errno. */
+/* Read clsact, and note whether a process of the tool created it, which its filters say. Returns
+ * 0, or -errno. */
 static int read_noting(int ifindex, struct clsact *clsact)
 {
 	int error = clsact_read(ifindex, clsact);
@@ -162,13 +172,13 @@ int owned_filters_begin(const struct filter_place places[FILTERS])
 		return -1;
 	for (int i = 0; i < FILTERS; i++)
 		read_noting(places[i].ifindex, &clsact);
-	/* Filters in our slot are those of a dead process. */
+	/* This process has attached nothing yet: filters in its slot are those of a dead one. */
 	remove_filters(FILTER_FIRST);
 	remove_filters(FILTER_SECOND);
 	return 0;
 }
 
-/* Create clsact unless it is there. 0, or -errno. */
+/* Create clsact unless it is there. Returns 0, or -errno. */
 static int ensure_clsact(int ifindex)
 {
 	struct clsact clsact;
@@ -182,7 +192,8 @@ static int ensure_clsact(int ifindex)
 	return clsact_create(ifindex);
 }
 
-/* Where a filter of another kind has the priority, at the next one. */
+/* Attach a filter at the slot's own priority. Where a filter of another kind has that priority,
+ * take the next one. */
 static int attach_early(enum owned_filter number, int program)
 {
 	const struct filter_place *place = &state->places[number];

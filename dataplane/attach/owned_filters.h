@@ -17,8 +17,8 @@ struct filter_place {
 	enum direction direction;
 };
 
-/* In the order in which they are removed. In between, packets have time to go from the place of the
- * first to that of the second. */
+/* The two filters, in the order in which they are removed. In between, packets have time to go
+ * from the place of the first one to that of the second. */
 enum owned_filter {
 	FILTER_FIRST,
 	FILTER_SECOND,
@@ -28,14 +28,14 @@ enum owned_filter {
 /* Does this kernel have clsact and BPF filters? Needs the permission to load programs. */
 bool owned_filters_work(void);
 
-/* Start the guard, and remove what dead processes left at these places. To be done before anything is
- * attached. 0, or -1 after complain(). */
+/* Start the guard, and remove what dead processes left at these places. Call it before anything
+ * is attached. Returns 0, or -1 after complain(). */
 int owned_filters_begin(const struct filter_place places[FILTERS]);
 
-/* In front of others: a filter before ours could take packets away from it. 0, or -errno; -EEXIST: a qdisc
- * `ingress` is in the place of clsact. */
+/* Attach a filter in front of those of others, which could take packets away from it. Returns 0,
+ * or -errno; -EEXIST: a qdisc `ingress` is in the place of clsact. */
 int owned_filter_attach(enum owned_filter filter, int program);
 void owned_filter_detach(enum owned_filter filter);
 
-/* After both are detached; harmless if nothing began. */
+/* Remove what is left, and end the guard. Harmless if nothing began. */
 void owned_filters_end(void);

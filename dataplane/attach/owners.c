@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Slots of living processes, and the lock for changes of filters: names of abstract Unix
+ * sockets. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +15,8 @@
 #define LOCK_TIMEOUT_MS 5000
 #define LOCK_PAUSE_MS 5
 
-/* Descriptor, or -1: another process has the name. */
+/* Bind a socket to a name of this tool. Returns its descriptor, or -1 if another process has the
+ * name. */
 static int bind_name(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

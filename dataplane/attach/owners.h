@@ -12,14 +12,14 @@
 
 #define OWNER_SLOTS 256
 
-/* Take a free slot for as long as this process, or a child of it, has the descriptor. Its number,
- * or -1. */
+/* Take a free slot for as long as this process, or a child of it, has the descriptor. Returns
+ * its number, or -1 if none is free. */
 int owner_take_slot(int *descriptor);
 
 /* Is the process of a slot dead? */
 bool owner_is_dead(int slot);
 
-/* One process at a time changes filters. Descriptor for owner_unlock(), or -1: another one has
- * kept the lock for seconds. */
+/* Take the lock: only one process at a time changes filters. Returns a descriptor for
+ * owner_unlock(), or -1 if another process has kept the lock for seconds. */
 int owner_lock(void);
 void owner_unlock(int lock);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Finds, attaches and replaces the XDP program of an interface. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "link.h"
 #include "xdp.h"
 
-/* Id of the program; 0: none. */
+/* Return the id of an interface's XDP program, and let `mode` have how it is attached; 0: there
+ * is none. */
 static __u32 query(int ifindex, __u32 *mode)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, facts);

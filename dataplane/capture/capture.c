@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Opens captures: finds out by the first bytes whether they are pcap or pcapng. */
 #include <string.h>
 
 #include "../common/report.h"
@@ -8,7 +9,7 @@
 #define MAGIC_GZIP 0x8b1f
 #define MAGIC_ZSTD 0xfd2fb528
 
-/* The first four bytes; 0 if there are fewer. */
+/* Return the first four bytes of the input; 0 if it has fewer. */
 static uint32_t magic_of(struct capture *capture)
 {
 	const uint8_t *head = input_peek(&capture->input, sizeof(uint32_t));

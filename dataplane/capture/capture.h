@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures, pcap or pcapng: frame by frame. */
+/* Reads captures, pcap or pcapng, frame by frame. */
 #pragma once
 
 #include <string.h>
@@ -11,16 +11,16 @@ enum capture_status {
 	CAPTURE_FRAME,
 	CAPTURE_END,
 	CAPTURE_TRUNCATED, /* the capture ends within a frame */
-	CAPTURE_DAMAGED, /* complained */
-	CAPTURE_NOTHING, /* of a block of pcapng: it has no frame */
+	CAPTURE_DAMAGED, /* the capture contradicts itself, and was complained about */
+	CAPTURE_NOTHING, /* a block of pcapng that has no frame */
 };
 
-#define PCAPNG_INTERFACES 256 /* of a section, at most */
+#define PCAPNG_INTERFACES 256 /* most interfaces of a section */
 
 struct capture_interface {
 	uint32_t link_type;
-	uint32_t most_bytes; /* of a frame; 0: any */
-	uint64_t ticks_per_s; /* 0: not supported */
+	uint32_t most_bytes; /* most bytes that are kept of a frame; 0: all */
+	uint64_t ticks_per_s; /* 0: the resolution is not supported */
 	uint64_t offset_s;
 };
 
@@ -34,13 +34,13 @@ struct capture {
 	uint64_t last_ns;
 };
 
-/* Open a capture; "-" is standard input. False: complained. */
+/* Open a capture; "-" is standard input. Returns false after complain(). */
 bool capture_open(struct capture *capture, const char *name);
 
-/* Of an input that was opened: whether it begins as a capture does; then, read its beginning. False
- * from capture_begin(): complained. */
+/* Say whether an opened input begins as a capture does. If so, capture_begin() reads its
+ * beginning; it returns false after complain(). */
 bool capture_recognised(struct capture *capture);
 bool capture_begin(struct capture *capture);
 
-/* Whether an input is compressed: complained. */
+/* Say whether an input is compressed. If so, it was complained about. */
 bool capture_is_compressed(struct capture *capture);

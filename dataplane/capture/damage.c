@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Complains about captures that cannot be read any further. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of pcap and of pcapng share. */
+/* What capture.c, and the readers of pcap and of pcapng, share. */
 #pragma once
 
 #include "capture.h"
 
-/* Whether a pcap file begins with these 4 bytes. */
+/* Say whether a pcap file begins with these 4 bytes. */
 bool pcap_recognised(const uint8_t *head);
 
-/* Each reads the beginning of its format, and sets `next`. False: complained. */
+/* Each reads the beginning of its format, and sets `next`. Returns false after complain(). */
 bool pcap_begin(struct capture *capture);
 bool pcapng_begin(struct capture *capture);
 
-/* Numbers of the file's byte order. */
+/* Numbers in the byte order of the file. */
 
 static inline uint16_t capture_u16(const struct capture *capture, const uint8_t *bytes)
 {

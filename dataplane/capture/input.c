@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads a file or pipe in large pieces. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ bool input_open(struct input *input, const char *name)
 	return input->fd >= 0;
 }
 
+/* Read on. Bytes that were not used yet move to the front of the buffer first. */
 static void fill(struct input *input)
 {
 	ssize_t got;

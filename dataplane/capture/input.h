@@ -11,20 +11,20 @@ struct input {
 	int fd;
 	uint8_t *buffer;
 	size_t capacity;
-	size_t start, end; /* what was read and not used yet */
+	size_t start, end; /* what was read and not used yet is between them */
 	uint64_t used; /* bytes before `start` */
 	bool ended;
 };
 
-/* "-" is standard input. False: complained. */
+/* Open a file; "-" is standard input. Returns false after complain(). */
 bool input_open(struct input *input, const char *name);
 
-/* Make so many bytes available, if the input has them. NULL: it has fewer. They stay where they are
- * until the next call. A read that fails ends the tool. */
+/* Make so many bytes available, and return them; NULL if the input has fewer. They stay where
+ * they are until the next call. A read that fails ends the tool. */
 const uint8_t *input_peek(struct input *input, size_t bytes);
 
-/* Bytes that are available without reading on. */
+/* Return how many bytes are available without reading on. */
 size_t input_available(const struct input *input);
 
-/* Go on behind so many of the available bytes. */
+/* Skip so many of the available bytes. */
 void input_skip(struct input *input, size_t bytes);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Counts and prints frames of a capture that a tool leaves out. */
 #include <inttypes.h>
 
 #include "left_out.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Finds what is behind the link layer of a captured frame. */
 #include <linux/if_ether.h>
 #include <linux/in.h>
 
@@ -17,8 +18,8 @@ enum link_type {
 	LINK_SLL2 = 276,
 };
 
-/* Bytes of the link layer's header, and where its EtherType is. False: it has none, the frame is an
- * IP packet. */
+/* Let `bytes` have the length of the link layer's header, and `ethertype_at` where its EtherType
+ * is. Returns false if there is no such header: the frame is an IP packet. */
 static bool link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at)
 {
 	switch (link_type) {
@@ -64,7 +65,7 @@ struct network frame_network(const struct frame *frame)
 			return cut;
 		return (struct network){ { data + header, end }, be16(data + at) };
 	}
-	/* The version of IP says what it is. */
+	/* The first bits of the packet say which version of IP it is. */
 	if (!frame->bytes)
 		return cut;
 	return (struct network){ { data, end }, data[0] >> 4 == 6 ? ETH_P_IPV6 : ETH_P_IP };

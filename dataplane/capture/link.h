@@ -18,13 +18,14 @@ struct frame {
 	uint64_t time_ns; /* Unix time */
 };
 
-/* What is behind its link layer. */
+/* What is behind the link layer of a frame. */
 struct network {
-	struct cursor cursor; /* at NULL: the header of the link layer is cut off */
+	struct cursor cursor; /* its `at` is NULL if the header of the link layer is cut off */
 	uint16_t ethertype;
 };
 
-/* Whether frames of this link type can be read. */
+/* Say whether frames of this link type can be read. */
 bool frame_link_known(uint32_t link_type);
 
+/* Return what is behind the link layer of a frame. */
 struct network frame_network(const struct frame *frame);

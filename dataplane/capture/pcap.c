@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* pcap (draft-ietf-opsawg-pcap). */
+/* Reads pcap (draft-ietf-opsawg-pcap). */
 #include <string.h>
 
 #include "damage.h"
@@ -13,6 +13,7 @@
 #define VERSION_MAJOR 2
 #define VERSION_MINOR 4
 
+/* Read the next frame. */
 static enum capture_status next_pcap(struct capture *capture, struct frame *frame)
 {
 	struct input *input = &capture->input;
@@ -42,6 +43,7 @@ static enum capture_status next_pcap(struct capture *capture, struct frame *fram
 	return status;
 }
 
+/* Return the magic number in this machine's byte order, if it is one of pcap. */
 static uint32_t swapped_or_not(uint32_t magic)
 {
 	return magic == MAGIC_US || magic == MAGIC_NS ? magic : __builtin_bswap32(magic);

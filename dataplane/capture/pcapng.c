@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* pcapng (draft-ietf-opsawg-pcapng). */
+/* Reads pcapng (draft-ietf-opsawg-pcapng). */
 #include <string.h>
 
 #include "damage.h"
@@ -16,9 +16,10 @@
 #define HEAD_BYTES 8 /* type and length */
 #define TAIL_BYTES 4 /* the length again */
 #define PACKET_BYTES 20 /* before a frame */
-#define LARGEST_BLOCK (FRAME_MOST_BYTES + (1 << 18)) /* a frame with much commented to it */
+#define LARGEST_BLOCK (FRAME_MOST_BYTES + (1 << 18)) /* a frame with long comments */
 
-/* if_tsresol (section 4.2): a power of 10, or of 2 with the highest bit set. 0: out of range. */
+/* Return the ticks per second that if_tsresol says (section 4.2): a power of 10, or of 2 if the
+ * highest bit is set. 0: out of range. */
 static uint64_t ticks_per_s(uint8_t resolution)
 {
 	uint64_t ticks = 1;
@@ -32,6 +33,7 @@ static uint64_t ticks_per_s(uint8_t resolution)
 	return ticks;
 }
 
+/* Take an interface block: link type, limit of captured bytes, and options for time stamps. */
 static enum capture_status add_interface(struct capture *capture, const uint8_t *body, size_t bytes)
 {
 	struct capture_interface *interface = &capture->interfaces[capture->interface_count];
@@ -63,7 +65,8 @@ static enum capture_status add_interface(struct capture *capture, const uint8_t 
 	return CAPTURE_NOTHING;
 }
 
-/* Both kinds of packets that have a time; they differ in the width of the interface's number. */
+/* Read a packet block that has a time. Both kinds of these blocks differ only in the width of
+ * the interface's number. */
 static enum capture_status read_packet(struct capture *capture, uint32_t number,
 				       const uint8_t *body, size_t bytes, struct frame *frame)
 {
@@ -93,7 +96,8 @@ static enum capture_status read_packet(struct capture *capture, uint32_t number,
 	return capture_check_link(capture, frame);
 }
 
-/* A simple packet has neither a time nor the number of captured bytes. */
+/* Read a simple packet block. It has neither a time nor the number of captured bytes: it gets
+ * the time of the packet before it. */
 static enum capture_status read_simple_packet(struct capture *capture, const uint8_t *body,
 					      size_t bytes, struct frame *frame)
 {
@@ -116,6 +120,8 @@ static enum capture_status read_simple_packet(struct capture *capture, const uin
 	return capture_check_link(capture, frame);
 }
 
+/* Begin a section: find out its byte order, and forget the interfaces. Returns false if it has
+ * none. */
 static bool enter_section(struct capture *capture, const uint8_t *block)
 {
 	uint32_t magic;
@@ -126,6 +132,7 @@ static bool enter_section(struct capture *capture, const uint8_t *block)
 	return capture->swapped || magic == BYTE_ORDER_MAGIC;
 }
 
+/* Take a block. Returns CAPTURE_FRAME if it has a frame, CAPTURE_NOTHING if it has none. */
 static enum capture_status read_block(struct capture *capture, uint32_t type, const uint8_t *body,
 				      size_t bytes, struct frame *frame)
 {
@@ -145,7 +152,8 @@ static enum capture_status read_block(struct capture *capture, uint32_t type, co
 	}
 }
 
-/* Make a whole block available; `length` gets that of its body. NULL: `status` says why. */
+/* Make a whole block available, and let `length` have the length of its body. Returns NULL if
+ * there is none; `status` says why. */
 static const uint8_t *next_block(struct capture *capture, uint32_t *type, size_t *length,
 				 enum capture_status *status)
 {

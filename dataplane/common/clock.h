@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Time as a number of nanoseconds. */
 #pragma once
 
 #include <stdint.h>
 #include <time.h>
 
-/* Time of a clock of clock_gettime(2), ns. */
+/* Return the time of a clock of clock_gettime(2) in ns. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;

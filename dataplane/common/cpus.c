@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Takes the option `--cpus`, and starts threads on these CPUs. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

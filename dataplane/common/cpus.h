@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option `--cpus LIST`: a thread on each of these. */
+/* The option `--cpus LIST`: one thread runs on each of these CPUs. */
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +13,7 @@ struct cpu_list {
 	int cpus[MAX_THREADS];
 };
 
-/* Start a thread on a CPU; -1: anywhere. 0, or -1 after complain(). */
+/* Start a thread on a CPU (-1: on any). Returns 0, or -1 after complain(). */
 int cpus_start_thread(pthread_t *thread, int cpu, void *(*run)(void *), void *argument);
 
 void take_cpus(const struct tool_option *option, const char *argument); /* struct cpu_list */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Looks up an Ethernet interface by rtnetlink. */
 #include <errno.h>
 #include <net/if_arp.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct found {
 	unsigned short kind;
 };
 
+/* Take what the kernel says about the interface. */
 static void visit(const struct nlmsghdr *answer, void *context)
 {
 	const struct ifinfomsg *link = NLMSG_DATA(answer);
@@ -34,6 +36,7 @@ static void visit(const struct nlmsghdr *answer, void *context)
 		memcpy(interface->mac, RTA_DATA(mac), sizeof(interface->mac));
 }
 
+/* Ask the kernel for the interface of this name. Returns 0, or -errno. */
 static int look_up(struct found *found)
 {
 	const char *name = found->interface->name;

@@ -14,11 +14,11 @@ struct interface {
 	bool has_device; /* hardware or virtio, behind which no software segments packets */
 };
 
-/* 0, or -1 after complain(). */
+/* Look up an Ethernet interface by its name. Returns 0, or -1 after complain(). */
 int find_interface(const char *name, struct interface *interface);
 
-/* Complain about an interface, and say which ones there are. */
+/* Complain about an interface, and say which interfaces there are. */
 void complain_of_interface(const char *name, const char *why);
 
-/* Is it still in this network namespace? */
+/* Is the interface still in this network namespace? */
 bool interface_remains(const struct interface *interface);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Keeps what libbpf warns about, for the complaint that a load has failed. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,11 +11,11 @@
 #include "libbpf_log.h"
 #include "report.h"
 
-#define LOG_LINES 6 /* of a verifier's log: the reason is at its end */
+#define LOG_LINES 6 /* lines kept of a verifier's log: the reason is at its end */
 
 static char reason[768];
 
-/* The end of the log, which libbpf puts between two lines of its own. */
+/* Return the last lines of the verifier's log. libbpf puts the log between two lines of its own. */
 static const char *last_lines(char *text)
 {
 	char *end = strstr(text, "-- END PROG LOAD LOG");
@@ -30,13 +31,14 @@ static const char *last_lines(char *text)
 	return end == text ? end : end + 1;
 }
 
+/* Keep a warning of libbpf, and ignore everything else. */
 static int on_print(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	char *text;
 
 	if (level != LIBBPF_WARN || vasprintf(&text, format, arguments) < 0)
 		return 0;
-	/* What follows the first warning, or a verifier's log, says less. */
+	/* Keep the first warning, until a verifier's log comes: what follows either says less. */
 	if (strstr(text, "PROG LOAD LOG") || !*reason)
 		snprintf(reason, sizeof(reason), "%s", last_lines(text));
 	free(text);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Sends requests to rtnetlink and reads the answers. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -6,7 +7,7 @@
 
 #include "netlink.h"
 
-#define ANSWER_BYTES 32768 /* as large as the kernel makes them */
+#define ANSWER_BYTES 32768 /* the kernel makes answers no larger */
 
 int netlink_open(void)
 {
@@ -37,7 +38,7 @@ void netlink_put(union netlink_request *request, int type, const void *value, si
 	request->header.nlmsg_len = (__u32)(at + RTA_SPACE(bytes));
 }
 
-/* 1: more to come; 0: done; -errno. */
+/* Take an answer. Returns 1 if more are to come, 0 at the end, or -errno. */
 static int take(const struct nlmsghdr *answer, netlink_visitor visit, void *context)
 {
 	const struct nlmsgerr *error = NLMSG_DATA(answer);
@@ -78,7 +79,7 @@ int netlink_ask(int fd, union netlink_request *request, netlink_visitor visit, v
 		     answer = NLMSG_NEXT(answer, left)) {
 			int status;
 
-			/* The rest of a dump that was given up. */
+			/* This is the rest of an earlier dump that was given up. */
 			if (answer->nlmsg_seq != sequence)
 				continue;
 			status = take(answer, visit, context);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the kernel's rtnetlink (rtnetlink(7)). Debian's libmnl has no static library. */
+/* Requests to the kernel's rtnetlink (rtnetlink(7)). libmnl would do, but Debian has no static
+ * library of it. */
 #pragma once
 
 #include <linux/rtnetlink.h>
@@ -14,23 +15,25 @@ union netlink_request {
 
 typedef void (*netlink_visitor)(const struct nlmsghdr *answer, void *context);
 
-/* A socket, or -errno. */
+/* Open a socket. Returns its descriptor, or -errno. */
 int netlink_open(void);
 
-/* Begin a request; its zeroed fixed part is returned. */
+/* Begin a request. Returns its fixed part, which is zero. */
 void *netlink_begin(union netlink_request *request, int type, int flags, size_t fixed_bytes);
 
 /* Append an attribute. */
 void netlink_put(union netlink_request *request, int type, const void *value, size_t bytes);
 
-/* Send a request, and visit each answer. 0, or -errno of the kernel; -EINTR: what was dumped
- * changed meanwhile. */
+/* Send a request, and visit each answer. Returns 0, or -errno of the kernel; -EINTR: the things
+ * that were dumped changed meanwhile. */
 int netlink_ask(int fd, union netlink_request *request, netlink_visitor visit, void *context);
 
-/* An attribute of an answer whose fixed part is `fixed_bytes`, or NULL. */
+/* Return an attribute of an answer, behind its fixed part of `fixed_bytes`; NULL if it has none
+ * of this type. */
 const struct rtattr *netlink_find(const struct nlmsghdr *answer, size_t fixed_bytes, int type);
 
-/* An attribute inside an attribute, or NULL; `outer` may be NULL. */
+/* Return an attribute inside an attribute, which may be NULL; NULL if there is none of this
+ * type. */
 const struct rtattr *netlink_find_in(const struct rtattr *outer, int type);
 
 /* Does an attribute hold this text? It may be NULL. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Parses command lines by the table of a tool's options, with argp. */
 #include <argp.h>
 #include <errno.h>
 #include <net/if.h>
@@ -8,7 +9,7 @@
 #include "options.h"
 
 #define MOST_OPTIONS 40
-#define FIRST_KEY 0x100 /* of options without a letter */
+#define FIRST_KEY 0x100 /* first key of options without a letter */
 
 struct command {
 	const char *arguments;
@@ -99,6 +100,7 @@ void take_word(const struct tool_option *option, const char *argument)
 	*(int *)option->value = found;
 }
 
+/* Refuse a command line that lacks a required option, unless an option excuses that. */
 static void check_required(const struct tool_option *options)
 {
 	const struct tool_option *option;
@@ -111,11 +113,13 @@ static void check_required(const struct tool_option *options)
 			refuse("--%s is missing", option->name);
 }
 
+/* Return the key by which argp knows an option. */
 static int key_of(const struct tool_option *option, long place)
 {
 	return option->letter ? option->letter : FIRST_KEY + (int)place;
 }
 
+/* Take what argp has found: an option, the positional arguments, or the end. */
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	const struct command *command = state->input;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Opens packet sockets with a memory-mapped ring, and reads their frames. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
@@ -29,6 +30,8 @@ int packet_drop_everything(int fd, const char *of)
 	return packet_option(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program), of);
 }
 
+/* Return the room that a frame takes in the ring: a power of 2, so that whole frames fill a
+ * block. */
 static unsigned int frame_bytes_for(unsigned int captured)
 {
 	unsigned int wanted = TPACKET_ALIGN(TPACKET2_HDRLEN) + 2 * TPACKET_ALIGNMENT + captured;
@@ -39,6 +42,7 @@ static unsigned int frame_bytes_for(unsigned int captured)
 	return bytes;
 }
 
+/* Map a receive ring into memory. Returns 0, or -1 after complain(). */
 static int map(struct packet_ring *ring, unsigned int captured, const char *of)
 {
 	const int version = TPACKET_V2;
@@ -107,7 +111,7 @@ __u64 packet_drops(int fd)
 	struct tpacket_stats statistics;
 	socklen_t bytes = sizeof(statistics);
 
-	/* The kernel counts from the last reading on. A closed socket has been read. */
+	/* The kernel counts from the last reading on. A closed socket was read before. */
 	if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &bytes))
 		return 0;
 	return statistics.tp_drops;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A packet socket whose frames come by a memory-mapped ring (packet_mmap). TPACKET_V2: a frame is
- * handed over at once, where V3 waits for a block. */
+/* A packet socket whose frames come by a memory-mapped ring (packet_mmap). It uses TPACKET_V2,
+ * which hands over each frame at once; V3 waits for a block. */
 #pragma once
 
 #include <linux/if_packet.h>
 #include <linux/types.h>
 
-/* Frames of a ring. While a thread waits for its CPU, frames wait for it: who only forwards has few,
- * because a long queue is a long delay; who observes attacks keeps a burst of them. */
+/* Frames of a ring. They wait there while a thread waits for its CPU. A tool that only forwards
+ * has few, because a long queue is a long delay. A tool that observes attacks has more, to keep
+ * a burst of them. */
 #define PACKET_RING_FRAMES 2048
 #define PACKET_RING_FRAMES_OBSERVED 16384
 
@@ -18,27 +19,31 @@ struct packet_ring {
 	unsigned int head;
 };
 
-/* Set an option of a socket. 0, or -1 after complain(), which says `of` what. */
+/* Set an option of a socket. `of` names the socket in the complaint. Returns 0, or -1 after
+ * complain(). */
 int packet_option(int fd, int level, int option, const void *value, unsigned int bytes,
 		  const char *of);
 
-/* Let a socket receive nothing, until its filter is replaced or detached. 0, or -1 after
+/* Let a socket receive nothing, until its filter is replaced or detached. Returns 0, or -1 after
  * complain(). */
 int packet_drop_everything(int fd, const char *of);
 
-/* A socket of its own, that is not bound, receives nothing yet, and never what the host sends; with
- * a ring of so many frames (a power of 2) of up to `captured` bytes. 0, or -1 after complain(). */
+/* Open a socket with a ring of so many frames (a power of 2) of up to `captured` bytes. It is
+ * not bound and receives nothing yet; it never receives what the host sends. Returns 0, or -1
+ * after complain(). */
 int packet_ring_open(struct packet_ring *ring, unsigned int frames, unsigned int captured,
 		     const char *of);
 
-/* The next frame, or NULL. It stays the caller's until packet_ring_give_back(). */
+/* Return the next frame, or NULL if none has come. It is the caller's until
+ * packet_ring_give_back(). */
 struct tpacket2_hdr *packet_ring_next(struct packet_ring *ring);
 void packet_ring_give_back(struct tpacket2_hdr *frame);
 
-/* Frames that found the ring of a socket full, since the last call. */
+/* Return how many frames found the ring of a socket full since the last call. */
 __u64 packet_drops(int fd);
 
-/* An interface that goes down leaves an error that must be fetched; it may return. */
+/* Fetch the error that an interface leaves when it goes down: the socket works again when the
+ * interface comes back. */
 void packet_forget_error(int fd);
 
 void packet_ring_close(struct packet_ring *ring);

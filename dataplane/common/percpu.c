@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads and clears elements of per-CPU arrays. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Complaints of a tool, and texts in JSON. */
 #include <stdarg.h>
 
 #include "report.h"
 
-/* Until there is one: argp complains by itself. */
+/* This text stands until there is a complaint: argp complains by itself. */
 static char complaint[1024] = "wrong options; stderr says which";
 
-/* Text of others may have control characters, which a terminal would obey. */
+/* Print a character. Control characters are escaped: text of others may have some, and a
+ * terminal would obey them. */
 static void put_character(FILE *out, unsigned char c)
 {
 	if (c < 0x20 || c > 0x7e)

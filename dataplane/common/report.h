@@ -6,14 +6,14 @@
 
 extern const char tool_name[]; /* each tool defines it */
 
-/* Say on stderr what went wrong; json_failed() reports the last complaint. */
+/* Say on stderr what went wrong. json_failed() reports the last complaint. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What was complained about last. */
+/* Return the text of the last complaint. */
 const char *last_complaint(void);
 
-/* A string of JSON, with its quotes. */
+/* Print a string of JSON, with its quotes. */
 void json_string(FILE *out, const char *text);
 
-/* The line {"event": "failed", "error": ...}. */
+/* Print the line {"event": "failed", "error": ...} with the last complaint. */
 void json_failed(FILE *out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Waits for the signals that control a tool. */
 #include <errno.h>
 #include <time.h>
 

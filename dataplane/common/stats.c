@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Writes events of a tool to its stats file and to stdout. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "report.h"
 #include "stats.h"
 
-static char page[1310720]; /* the longest event fits: of sfc-sff with all hops it can have */
-static size_t longest = 4096; /* written so far; most events are shorter */
+static char page[1310720]; /* has room for the longest event: that of sfc-sff with most hops */
+static size_t longest = 4096; /* bytes written so far, or room for most events */
 static unsigned long sequence;
 static FILE *stream;
 static int fd = -1;

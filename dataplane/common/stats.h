@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* `path` may be NULL: no file. 0, or -1 after complain(). */
+/* Open the stats file. `path` may be NULL: no file. Returns 0, or -1 after complain(). */
 int stats_open(const char *path);
 
-/* Begin an event `counters`, whose other members, with commas between them, are printed to what is
- * returned. */
+/* Begin an event `counters`. The caller prints its other members, with commas between them, to
+ * the returned stream. */
 FILE *stats_begin(void);
 
-/* End it, and write it to the file, and to stdout as well if `print`. */
+/* End the event, write it to the file, and if `print`, to stdout as well. */
 void stats_end(bool print);
 
 /* Report the last complaint instead of counters. Returns the tool's exit status. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Binds a socket to the UDP port of VXLAN-GPE, which receives nothing. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches the XDP program that passes every frame. */
 #include <errno.h>
 
 #include <bpf/libbpf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Prints what the engines have counted. */
 #include "counters.h"
 #include "drops.h"
 

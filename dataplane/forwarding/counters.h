@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engines have counted, in an event of a tool. */
+/* Prints what the engines have counted, as a part of an event of a tool. */
 #pragma once
 
 #include <stdio.h>
 
 #include "engine.h"
 
-/* Members of a JSON object, from `received` to `drops`, without its braces, followed by a comma. */
+/* Print members of a JSON object without its braces, from `received` to `drops`, followed by a
+ * comma. */
 void print_verdicts(FILE *out, const __u64 verdicts[FWD_VERDICTS]);
 
-/* The same, from `received` to `paths_untracked`, without its braces. */
+/* Print members of a JSON object without its braces, from `received` to `paths_untracked`. */
 void print_snapshot(FILE *out, const struct snapshot *snapshot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reports call the reasons for which frames are dropped. */
+/* Names of the reasons for which frames are dropped, as reports have them. */
 #pragma once
 
 #include "forwarder.h"

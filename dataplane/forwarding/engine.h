@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract of the two engines. */
+/* Contract of the two engines that forward NSH frames, xdp and userspace. */
 #pragma once
 
 #include "../common/cpus.h"
@@ -11,22 +11,22 @@ struct path_count {
 	__u64 packets;
 };
 
-/* Counters, cumulated since the start. */
+/* All counters, cumulated since the start. */
 struct snapshot {
 	struct fwd_counters totals;
 	unsigned int path_count;
 	struct path_count paths[FWD_MAX_PATHS];
 	unsigned int worker_count; /* 0: the engine has no workers */
-	__u64 workers[MAX_THREADS]; /* forwarded by each */
+	__u64 workers[MAX_THREADS]; /* packets that each has forwarded */
 };
 
 struct engine {
 	const char *name;
-	/* Start forwarding; one worker per CPU where the engine has workers. 0, or -1 after
-	 * complain(). */
+	/* Starts to forward; one worker per CPU where the engine has workers. Returns 0, or -1
+	 * after complain(). */
 	int (*start)(const struct interface *interface, const struct cpu_list *cpus);
 	void (*read)(struct snapshot *snapshot);
-	/* Stop forwarding; read() still works. */
+	/* Stops forwarding; read() still works. */
 	void (*stop)(void);
 };
 
@@ -35,27 +35,30 @@ extern const struct engine engine_userspace;
 
 #define INSPECTOR_TICK_MS 10
 
-/* What looks at the packets that engine `userspace` forwards. Each call is made by the thread of
- * the worker that it names. */
+/* An inspector looks at the packets that the engine `userspace` forwards. The thread of the
+ * worker that a call names makes it. */
 struct inspector {
-	/* A frame that is forwarded, `captured` bytes from its Ethernet header on, in no state but
-	 * what an SF makes of it; the time is when the kernel received it (Unix time). */
+	/* Looks at a frame that is forwarded: `captured` bytes from its Ethernet header on. The
+	 * frame may already be changed as an SF changes it. `time_ns` is when the kernel
+	 * received it (Unix time). */
 	void (*frame)(unsigned int worker, const __u8 *frame, __u32 captured, __u64 time_ns);
-	/* Other work, between frames. `idle`: no frame waits, and INSPECTOR_TICK_MS have passed since
-	 * the last such call, or that one asked for another. Returns whether it does so. */
+	/* Does other work, between frames. `idle`: no frame waits, and INSPECTOR_TICK_MS have
+	 * passed since the last such call, or the last one asked for another. Returns whether it
+	 * asks for another. */
 	bool (*rest)(unsigned int worker, bool idle);
-	/* No frames follow. */
+	/* Ends the inspection: no frames follow. */
 	void (*end)(unsigned int worker);
 };
 
-/* Before it starts. Both directions of a flow then come to one worker. */
+/* Have packets inspected; call it before the engine starts. Both directions of a flow then come
+ * to one worker. */
 void engine_userspace_inspect(const struct inspector *inspector);
 
-/* A descriptor that becomes readable every INSPECTOR_TICK_MS, or -1 after complain(). A timeout of
- * poll() would be set up and taken down for each packet. */
+/* Return a descriptor that becomes readable every INSPECTOR_TICK_MS, or -1 after complain(). A
+ * timeout of poll() would cost more: it is set up and taken down for each packet. */
 int inspector_ticks(void);
 
-/* Whether one has passed since the last call. */
+/* Say whether a tick has passed since the last call. */
 bool inspector_ticked(int ticks);
 
 /* Attach a program that passes every frame to each named interface, for as long as the interface

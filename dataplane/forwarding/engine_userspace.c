@@ -32,7 +32,8 @@
 
 #define BATCH 64
 
-/* Written by one thread, read by the main one: relaxed atomics, no lock on the way. */
+/* A thread that forwards, and what it has counted. It writes the counters and the main thread
+ * reads them: relaxed atomics, no lock on the way. */
 struct worker {
 	pthread_t thread;
 	int cpu; /* -1: not pinned */
@@ -62,12 +63,13 @@ static const struct inspector *inspector; /* NULL: none */
 
 /* --- counting --- */
 
+/* Count a forwarded packet for its path. */
 static void count_path(struct worker *worker, fwd_path path)
 {
 	unsigned int count = atomic_load_explicit(&worker->path_count, memory_order_relaxed);
 	unsigned int i = 0;
 
-	/* A chain has few paths: a scan of a short array beats a hash. */
+	/* A chain has few paths, so to scan a short array is faster than to hash. */
 	while (i < count && worker->paths[i] != path)
 		i++;
 	if (i == FWD_MAX_PATHS) {
@@ -83,6 +85,7 @@ static void count_path(struct worker *worker, fwd_path path)
 
 /* --- forwarding frames --- */
 
+/* Send the waiting frames, and give them back to the ring. */
 static void flush(struct worker *worker)
 {
 	unsigned int sent = 0;
@@ -116,6 +119,7 @@ static void enqueue(struct worker *worker, struct tpacket2_hdr *frame, __u8 *dat
 		flush(worker);
 }
 
+/* Decide on a frame: it waits to be sent, or goes back to the ring. */
 static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 {
 	__u8 *data = (__u8 *)frame + frame->tp_mac;
@@ -139,6 +143,7 @@ static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 	enqueue(worker, frame, data, path);
 }
 
+/* Take frames until none has come. */
 static void take_all(struct worker *worker)
 {
 	struct tpacket2_hdr *frame;
@@ -153,7 +158,7 @@ static void take_all(struct worker *worker)
 	}
 }
 
-/* What arrived before the end is forwarded, and nothing that arrives now. */
+/* Forward what arrived before the end, and nothing that arrives from now on. */
 static void take_rest(struct worker *worker)
 {
 	struct tpacket2_hdr *frame;
@@ -165,18 +170,21 @@ static void take_rest(struct worker *worker)
 	flush(worker);
 }
 
+/* Count the frames that found the ring full since the last reading. */
 static void read_ring_drops(struct worker *worker)
 {
 	counter_add(&worker->verdicts[FWD_RING_FULL], packet_drops(worker->ring.socket));
 }
 
+/* The thread of a worker. */
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
 	unsigned int number = (unsigned int)(worker - workers);
 	struct pollfd events[] = {
 		{ .fd = worker->ring.socket, .events = POLLIN },
-		/* Each descriptor costs; one that ticks need not be told that it is time to stop. */
+		/* Each descriptor costs. A thread that ticks need not be told that it is time to
+		 * stop: it looks at each tick. */
 		{ .fd = inspector ? worker->ticks : stop_event, .events = POLLIN },
 	};
 	bool more = false;
@@ -195,7 +203,8 @@ static void *work(void *argument)
 	}
 	take_rest(worker);
 	read_ring_drops(worker);
-	/* Each thread closes its own: the kernel takes long to close a packet socket. */
+	/* Each thread closes its own socket, because the kernel takes long to close a packet
+	 * socket. */
 	packet_ring_close(&worker->ring);
 	if (inspector)
 		inspector->end(number);
@@ -209,7 +218,8 @@ void engine_userspace_inspect(const struct inspector *chosen)
 	inspector = chosen;
 }
 
-/* A socket that receives nothing yet: between bind() and the fanout it would get every frame. */
+/* Open a worker's socket. It receives nothing yet: between bind() and the fanout it would get
+ * every frame. */
 static int open_socket(struct worker *worker)
 {
 	struct sockaddr_ll address = {
@@ -234,7 +244,7 @@ static int open_socket(struct worker *worker)
 	return 0;
 }
 
-/* Join the sockets in a fanout group of a number that the kernel picks. */
+/* Join the sockets in a fanout group, whose number the kernel picks. */
 static int join_fanout(void)
 {
 	struct fanout_bpf *skeleton = fanout_bpf__open();
@@ -299,6 +309,7 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 
 /* --- reading --- */
 
+/* Add a worker's counts of paths to those of the others. */
 static void merge_paths(struct snapshot *snapshot, struct worker *worker)
 {
 	unsigned int count = atomic_load_explicit(&worker->path_count, memory_order_acquire);

@@ -50,6 +50,7 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 	return attach(interface);
 }
 
+/* Sum the counters of all CPUs, and of each path that was seen. */
 static void read_counters(struct snapshot *snapshot)
 {
 	memset(snapshot, 0, sizeof(*snapshot));

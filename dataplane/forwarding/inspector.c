@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Ticks for inspectors, by a timer. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include "../nsh/nsh.h"
 #include "forwarder.h"
 
-/* Byte by byte: BPF has no memcmp() to call. */
+/* Are these MAC addresses the same? Compared byte by byte: BPF has no memcmp() to call. */
 static __always_inline int fwd_same_mac(const __u8 *a, const volatile __u8 *b)
 {
 	__u8 difference = 0;
@@ -36,7 +36,8 @@ static __always_inline void fwd_swap_macs(struct ethhdr *eth)
 	__builtin_memcpy(eth->h_source, mac, ETH_ALEN);
 }
 
-/* Check the header and decrement its SI. */
+/* Check the NSH. If it is right, decrement its SI, and let `path` have SPI and SI as they
+ * arrived. */
 static __always_inline enum fwd_verdict fwd_serve(struct nsh_hdr *nsh, __u32 available,
 						  fwd_path *path)
 {
@@ -63,7 +64,8 @@ static __always_inline enum fwd_verdict fwd_serve(struct nsh_hdr *nsh, __u32 ava
 	return FWD_FORWARDED;
 }
 
-/* Ethernet / IPv4 / UDP 4790 / VXLAN-GPE / NSH: back to the tunnel's other end. */
+/* Decide on Ethernet / IPv4 / UDP 4790 / VXLAN-GPE / NSH. A forwarded packet goes back to the
+ * tunnel's other end. */
 static __always_inline enum fwd_verdict fwd_vxlan_gpe(struct ethhdr *eth, void *end, fwd_path *path)
 {
 	struct iphdr *ip = (void *)(eth + 1);
@@ -87,7 +89,7 @@ static __always_inline enum fwd_verdict fwd_vxlan_gpe(struct ethhdr *eth, void *
 	if (!vxlan_gpe_carries_nsh(gpe))
 		return FWD_ENCAPSULATION;
 
-	/* A frame may be padded, so that the datagram's own length says where the packet ends. */
+	/* A frame may be padded: the datagram's own length says where the packet ends. */
 	nsh = (void *)(gpe + 1);
 	udp_bytes = bpf_ntohs(udp->len);
 	if ((void *)(nsh + 1) > end || udp_bytes < sizeof(*udp) + sizeof(*gpe) ||
@@ -97,8 +99,9 @@ static __always_inline enum fwd_verdict fwd_vxlan_gpe(struct ethhdr *eth, void *
 	if (verdict != FWD_FORWARDED)
 		return verdict;
 
-	/* The swap leaves the IP checksum right. No UDP checksum, as RFC 7348 section 5 prefers:
-	 * the one that came may be partial, left to an offload that this frame never meets. */
+	/* The IP checksum stays right, because the addresses are only swapped. There is no UDP
+	 * checksum, as RFC 7348 section 5 prefers: the one that came may be partial, left to an
+	 * offload that this frame never meets. */
 	address = ip->saddr;
 	ip->saddr = ip->daddr;
 	ip->daddr = address;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: a line with a rule of sfc-firewall. */
 #include "fuzz.h"
 #include "../../vnfs/nsh_firewall/rules.c"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Fuzzers: each hands bytes to a parser, which must neither read nor write where it may not. Built by
- * `make FUZZ=1 fuzzers`, with clang's libFuzzer; tests/integration/dataplane/test_fuzzers.py runs them.
- */
+/* What fuzzers share. Each hands bytes to a parser, which must neither read nor write where it
+ * may not. `make FUZZ=1 fuzzers` builds them with clang's libFuzzer;
+ * tests/integration/dataplane/test_fuzzers.py runs them. */
 #pragma once
 
 #include <setjmp.h>
@@ -21,7 +20,8 @@ void __wrap_give_up(void);
 
 const char tool_name[] = "fuzz";
 
-/* Where options are refused, which ends the program elsewhere: `setjmp(fuzz_refused)` returns again. */
+/* Where a parser goes on that refuses options: `setjmp(fuzz_refused)` returns again. Elsewhere
+ * that ends the program. */
 static jmp_buf fuzz_refused;
 
 void __wrap_give_up(void)
@@ -29,7 +29,8 @@ void __wrap_give_up(void)
 	longjmp(fuzz_refused, 1);
 }
 
-/* A file with these bytes, whose name is in the last argument. The descriptor is to be closed. */
+/* Make a file with these bytes, and write its name into `name`. Returns its descriptor, which
+ * the caller closes. */
 static inline int fuzz_file(const uint8_t *data, size_t size, char name[32])
 {
 	int fd = memfd_create("fuzz", 0);
@@ -40,7 +41,7 @@ static inline int fuzz_file(const uint8_t *data, size_t size, char name[32])
 	return fd;
 }
 
-/* The bytes as a string, to be freed. */
+/* Return the bytes as a string, which the caller frees. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: the option --filter of pptmon. */
 #include "fuzz.h"
 #include "../common/options.h"
 #include "../pptmon/filter.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: a request of SDN-Mon in a message of OpenFlow. */
 #include "fuzz.h"
 #include "../sdnmon/agent/requests.h"
 
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool has_secret;
 	int keys;
 
-	/* Shorter ones are not handed over. */
+	/* The agent hands no shorter messages to this parser. */
 	if (size < SDNMON_HEADER || request_read(data, size, &request, &refusal))
 		return 0;
 	switch (request.type) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: the words that say where sfc-sfcmon sees packets. */
 #include "fuzz.h"
 #include "../../vnfs/sfcmon/ebpf/places.h"
 

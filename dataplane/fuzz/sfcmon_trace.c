@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: a trace of sfcmon-simulate. */
 #include "fuzz.h"
 #include "../../vnfs/sfcmon/simulator/trace.h"
 

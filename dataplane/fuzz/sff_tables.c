@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: the tables' file of sfc-sff. */
 #include "fuzz.h"
 #include "../sff/tables.h"
 

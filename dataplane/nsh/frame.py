@@ -18,7 +18,7 @@ _PORTS_BYTES = 4
 
 
 class Reason(IntEnum):
-    """Why a frame was not monitored: the index of its counter."""
+    """Why a frame was not monitored. The value is the index of the counter of such frames."""
 
     NOT_NSH = 0
     NSH = 1
@@ -36,7 +36,7 @@ class Unparsed(Exception):
 
 
 def parse(frame: bytes) -> Packet:
-    """The packet in a frame that carries an NSH. Raises Unparsed."""
+    """Return the packet in a frame that carries an NSH. Raises Unparsed."""
     ethertype = int.from_bytes(_needed(frame, ETHERNET_BYTES)[12:14], "big")
     rest = frame[ETHERNET_BYTES:]
     if ethertype != NSH:
@@ -52,7 +52,7 @@ def parse(frame: bytes) -> Packet:
 
 
 def parse_ip(data: bytes, ethertype: int, spi: int, si: int) -> Packet:
-    """The packet that starts with an IP header, on this path. Raises Unparsed."""
+    """Return the packet that starts with an IP header, as one of this path. Raises Unparsed."""
     return _ipv4(data, spi, si) if ethertype == IPV4 else _ipv6(data, spi, si)
 
 
@@ -67,7 +67,7 @@ def _require(holds: bool, reason: Reason) -> None:
 
 
 def _udp(data: bytes, ethertype: int) -> bytes:
-    """What starts with the UDP header of a tunnel."""
+    """Return the UDP datagram of an IP packet, from the UDP header on. Raises Unparsed."""
     _require(ethertype in (IPV4, IPV6), Reason.NOT_NSH)
     if ethertype == IPV6:
         head = _needed(data, 40)
@@ -82,7 +82,7 @@ def _udp(data: bytes, ethertype: int) -> bytes:
 
 
 def _vxlan_gpe(data: bytes) -> bytes:
-    """What follows the UDP and VXLAN-GPE headers: the NSH."""
+    """Return what follows the UDP and VXLAN-GPE headers: the NSH. Raises Unparsed."""
     _require(int.from_bytes(_needed(data, 8)[2:4], "big") == VXLAN_GPE, Reason.NOT_NSH)
     head = _needed(data[8:], 8)
     # Version 0 (mask 0x30) with the flags I (0x08) and P (0x04); next protocol 4 is the NSH.
@@ -91,7 +91,7 @@ def _vxlan_gpe(data: bytes) -> bytes:
 
 
 def _inner(next_protocol: int, data: bytes) -> tuple[int, bytes]:
-    """EtherType and bytes of what the NSH carries."""
+    """Return the EtherType and the bytes of the packet that the NSH carries. Raises Unparsed."""
     if next_protocol == 3:
         ethertype = int.from_bytes(_needed(data, ETHERNET_BYTES)[12:14], "big")
         _require(ethertype in (IPV4, IPV6), Reason.NOT_IP)

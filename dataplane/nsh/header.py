@@ -8,21 +8,21 @@ from enum import IntEnum
 ETHERTYPE = 0x894F
 VERSION = 0
 DEFAULT_TTL = 63
-"""RFC 8300 section 2.2."""
+"""The TTL that RFC 8300 section 2.2 recommends."""
 
 _WORD = 4
 _BASE_BYTES = 8
-"""Base header and service path header."""
+"""Length of the base header and the service path header."""
 _MD1_BYTES = 16
-"""Fixed-length context header of MD type 1."""
+"""Length of the fixed-length context header of MD type 1."""
 _CONTEXT_BYTES = 4
-"""Head of a variable-length context header."""
+"""Length of the head of a variable-length context header."""
 _MAX_WORDS = 0x3F
 _OAM = 0x20
 
 
 class NshError(ValueError):
-    """Bytes that are no header, or fields that fit in none.
+    """Bytes that are no NSH, or fields that do not fit into one.
 
     `reason` is one of `truncated`, `version`, `md_type`, `length`, `metadata`, `encapsulation`
     (the names of `enum nsh_error` in nsh.h and of the forwarder's counters), or `field` for a
@@ -57,7 +57,7 @@ class ContextHeader:
     md_class: int
     """Scope of the type, 16 bits."""
     type: int
-    """8 bits."""
+    """Type within the class, 8 bits."""
     data: bytes = b""
     """Value without padding, at most 127 bytes."""
 
@@ -67,14 +67,14 @@ class ContextHeader:
         require(len(self.data), "number of metadata bytes", 0x7F)
 
     def encode(self) -> bytes:
-        """Head, value and padding to a whole word."""
+        """Return the head, the value and the padding to a whole word."""
         head = self.md_class.to_bytes(2, "big") + bytes([self.type, len(self.data)])
         return head + self.data + bytes(-len(self.data) % _WORD)
 
 
 @dataclass(frozen=True)
 class Nsh:
-    """One header.
+    """A Network Service Header.
 
     Unassigned bits are not kept: they are zero on encoding and ignored on decoding (RFC 8300
     section 2.2), so that `decode(header.encode())` gives the header back, while encoding what was
@@ -89,7 +89,7 @@ class Nsh:
     metadata: bytes | tuple[ContextHeader, ...] = bytes(_MD1_BYTES)
     """16 bytes make MD type 1; context headers, possibly none, make MD type 2."""
     ttl: int = DEFAULT_TTL
-    """Left SFF hops, 6 bits."""
+    """SFF hops that are left, 6 bits."""
     oam: bool = False
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class Nsh:
 
     @property
     def md_type(self) -> int:
-        """1 or 2."""
+        """MD type, 1 or 2."""
         return 1 if isinstance(self.metadata, bytes) else 2
 
     def _encoded_metadata(self) -> bytes:
@@ -117,14 +117,14 @@ class Nsh:
         return (_BASE_BYTES + len(self._encoded_metadata())) // _WORD
 
     def encode(self) -> bytes:
-        """The header as bytes; its payload goes behind."""
+        """Return the header as bytes. Its payload goes behind."""
         first = VERSION << 14 | (_OAM << 8 if self.oam else 0) | self.ttl << 6 | self._words()
         base = first.to_bytes(2, "big") + bytes([self.md_type, self.next_protocol])
         return base + self.spi.to_bytes(3, "big") + bytes([self.si]) + self._encoded_metadata()
 
     @classmethod
     def decode(cls, data: bytes) -> tuple[Nsh, bytes]:
-        """The header at the start of `data`, and what follows it.
+        """Return the header at the start of `data`, and the bytes that follow it.
 
         Raises NshError with reason `truncated`, `version`, `md_type`, `length` or `metadata`.
         """

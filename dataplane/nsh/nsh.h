@@ -12,7 +12,7 @@
 
 #define NSH_ETHERTYPE 0x894f
 #define NSH_VERSION 0
-#define NSH_DEFAULT_TTL 63 /* RFC 8300 section 2.2 */
+#define NSH_DEFAULT_TTL 63 /* recommended by RFC 8300 section 2.2 */
 #define NSH_WORD 4 /* the unit of the length field, bytes */
 #define NSH_MD1_WORDS 6 /* length field of MD type 1 */
 #define NSH_MD1_BYTES 16 /* context of MD type 1 */
@@ -63,8 +63,8 @@ struct nsh_hdr {
 	__u8 si;
 };
 
-/* Variable-length context header of MD type 2 (RFC 8300 section 2.5.1), then `length` bytes,
- * padded to a word. */
+/* Variable-length context header of MD type 2 (RFC 8300 section 2.5.1). `length` bytes follow
+ * it, padded to a word. */
 struct nsh_context_hdr {
 	__u8 md_class[2];
 	__u8 type;
@@ -95,7 +95,7 @@ static inline __u8 nsh_ttl(const struct nsh_hdr *nsh)
 	return (__u8)((nsh->ver_o_ttl & 0x0f) << 2 | nsh->ttl_length >> 6);
 }
 
-/* Length of the whole header, bytes (the field counts words). */
+/* Return the length of the whole header in bytes (the field counts words). */
 static inline __u32 nsh_bytes(const struct nsh_hdr *nsh)
 {
 	return (__u32)(nsh->ttl_length & 0x3f) * NSH_WORD;
@@ -117,7 +117,8 @@ static inline void nsh_set_ttl(struct nsh_hdr *nsh, __u8 ttl)
 	nsh->ttl_length = (__u8)(ttl << 6 | (nsh->ttl_length & 0x3f));
 }
 
-/* Write base and service path header; unassigned bits are zero (RFC 8300 section 2.2). */
+/* Write the base header and the service path header. Unassigned bits are zero (RFC 8300 section
+ * 2.2). */
 static inline void nsh_init(struct nsh_hdr *nsh, int oam, __u8 ttl, __u8 words, __u8 md_type,
 			    __u8 next_protocol, __u32 spi, __u8 si)
 {
@@ -132,7 +133,7 @@ static inline void nsh_init(struct nsh_hdr *nsh, int oam, __u8 ttl, __u8 words, 
 }
 
 /* Is this a header that an implementation of MD types 1 and 2 understands? `available` counts
- * the bytes from its start to the end of the packet; the first 8 must be readable. */
+ * the bytes from its start to the end of the packet. The first 8 of them must be readable. */
 static inline enum nsh_error nsh_check(const struct nsh_hdr *nsh, __u32 available)
 {
 	__u32 bytes;
@@ -162,13 +163,14 @@ static inline __u16 nsh_context_class(const struct nsh_context_hdr *context)
 	return (__u16)(context->md_class[0] << 8 | context->md_class[1]);
 }
 
-/* Bytes of the value, without padding; the unassigned top bit is ignored on receipt. */
+/* Return the length of a context header's value, without padding. The unassigned top bit is
+ * ignored on receipt. */
 static inline __u8 nsh_context_length(const struct nsh_context_hdr *context)
 {
 	return context->length & 0x7f;
 }
 
-/* Bytes that a context header takes in the NSH: itself, value and padding. */
+/* Return how many bytes a context header takes in the NSH: itself, its value and padding. */
 static inline __u32 nsh_context_bytes(const struct nsh_context_hdr *context)
 {
 	__u32 value = nsh_context_length(context);
@@ -176,8 +178,9 @@ static inline __u32 nsh_context_bytes(const struct nsh_context_hdr *context)
 	return (__u32)sizeof(*context) + (value + NSH_WORD - 1) / NSH_WORD * NSH_WORD;
 }
 
-/* Do the context headers of MD type 2 fill the header exactly? All of it must be readable, and
- * nsh_check() have found it right. Context headers are opaque to an SF that does not use them. */
+/* Do the context headers of MD type 2 fill the NSH exactly? All of it must be readable, and
+ * nsh_check() must have found it right. What context headers mean is left to the SFs that use
+ * them. */
 static inline enum nsh_error nsh_check_contexts(const struct nsh_hdr *nsh)
 {
 	const __u32 bytes = nsh_bytes(nsh);
@@ -193,7 +196,8 @@ static inline __u32 vxlan_gpe_vni(const struct vxlan_gpe_hdr *gpe)
 	return (__u32)gpe->vni[0] << 16 | (__u32)gpe->vni[1] << 8 | gpe->vni[2];
 }
 
-/* Does this protocol follow? draft-ietf-nvo3-vxlan-gpe section 3: version 0, I and P set. */
+/* Does VXLAN-GPE say that this protocol follows? draft-ietf-nvo3-vxlan-gpe section 3: version 0,
+ * I and P set. */
 static inline int vxlan_gpe_carries(const struct vxlan_gpe_hdr *gpe, __u8 next_protocol)
 {
 	const __u8 wanted = VXLAN_GPE_FLAG_INSTANCE | VXLAN_GPE_FLAG_NEXT_PROTOCOL;

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from socket import AF_INET, AF_INET6, inet_ntop
 
 KEY_BYTES = 44
-"""Of the longest FlowID2, that of IPv6."""
+"""Length of the longest FlowID2, that of IPv6."""
 _IPV4_KEY_BYTES = 20
 _VERSION_AT = 5
 _ADDRESSES_AT = 12
@@ -15,7 +15,7 @@ _ADDRESSES_AT = 12
 
 @dataclass(frozen=True)
 class Flow:
-    """The fields of FlowID2."""
+    """The fields of SFCMon's FlowID2: service path and 5-tuple."""
 
     spi: int
     si: int
@@ -43,7 +43,7 @@ class Flow:
 
     @classmethod
     def of_key(cls, key: bytes) -> Flow:
-        """The flow of a FlowID2 that `unpadded` gave."""
+        """Return the flow of a FlowID2 that `unpadded` returned."""
         addresses = key[_ADDRESSES_AT:]
         half = len(addresses) // 2
         return cls(
@@ -59,7 +59,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet that could be parsed."""
+    """What SFCMon takes from a packet that it could parse."""
 
     flow: Flow
     size_bytes: int
@@ -67,13 +67,14 @@ class Packet:
 
 
 def text(address: IPv4Address | IPv6Address) -> str:
-    """An address as the simulator writes it: ::ffff:10.0.0.1 (RFC 5952 section 5), which Python's
-    str() writes in different ways, depending on its version."""
+    """Return an address as the simulator writes it, such as ::ffff:10.0.0.1 (RFC 5952 section
+    5). Python's str() writes such addresses in different ways, depending on its version."""
     return inet_ntop(AF_INET if address.version == 4 else AF_INET6, address.packed)
 
 
 def unpadded(field: bytes) -> bytes | None:
-    """The FlowID2 in a key field of 44 bytes, or None if it holds none."""
+    """Return the FlowID2 in a key field of 44 bytes without its padding; None if the field holds
+    none."""
     version, reserved = field[_VERSION_AT], field[_VERSION_AT + 1 : _VERSION_AT + 3]
     if reserved != b"\0\0":
         return None

@@ -17,7 +17,7 @@ _VERSION_MASK = 0x30
 
 @dataclass(frozen=True)
 class VxlanGpe:
-    """One header with a valid VNI and a next protocol (flags I and P)."""
+    """A VXLAN-GPE header with a valid VNI and a next protocol (flags I and P)."""
 
     vni: int
     """VXLAN Network Identifier, 24 bits."""
@@ -28,13 +28,13 @@ class VxlanGpe:
         require(self.next_protocol, "next protocol", 0xFF)
 
     def encode(self) -> bytes:
-        """The 8 bytes of the header."""
+        """Return the 8 bytes of the header."""
         flags = _INSTANCE | _NEXT_PROTOCOL
         return bytes([flags, 0, 0, self.next_protocol]) + self.vni.to_bytes(3, "big") + b"\0"
 
     @classmethod
     def decode(cls, data: bytes) -> tuple[VxlanGpe, bytes]:
-        """The header at the start of `data`, and what follows it.
+        """Return the header at the start of `data`, and the bytes that follow it.
 
         Raises NshError with reason `truncated` or `encapsulation`.
         """

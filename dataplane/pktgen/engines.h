@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Engines that send, each until the time is over or a signal ends it. 0, or -1 after complain(). */
+/* Engines that send packets, until the time is over or a signal ends it. Both return 0, or -1
+ * after complain(). */
 #pragma once
 
 #include "job.h"
 
+/* What an engine has sent. */
 struct sent {
 	struct pktgen_state state;
 	__u64 skipped; /* packets that were due while the sender was held up, and not sent later */
 	__u64 refused; /* packets that the interface did not take */
-	long long waited_ns; /* time that the sender could run and had no CPU; -1: not known */
+	long long waited_ns; /* time that the sender was ready, but had no CPU; -1: not known */
 };
 
 int send_by_xdp(const struct job *job, const struct pktgen_settings *settings, struct sent *sent);

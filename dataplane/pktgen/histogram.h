@@ -12,14 +12,14 @@
 #define HISTOGRAM_MOST_DIGITS 36 /* 68 s in ns */
 #define HISTOGRAM_BUCKETS ((HISTOGRAM_MOST_DIGITS - HISTOGRAM_DIGITS + 1) * HISTOGRAM_PART)
 
-/* Place of a value's bucket; what is too large is in the last one. */
+/* Return the place of a value's bucket. Values that are too large are in the last one. */
 static inline __attribute__((always_inline)) __u32 histogram_bucket(__u64 value)
 {
 	__u32 octave = 0, place;
 
 	if (value >> HISTOGRAM_MOST_DIGITS)
 		return HISTOGRAM_BUCKETS - 1;
-	/* Not __builtin_clzll(): BPF has no such instruction. */
+	/* __builtin_clzll() would do this, but BPF has no such instruction. */
 	for (place = 16; place; place /= 2)
 		if (value >> (HISTOGRAM_DIGITS + octave + place))
 			octave += place;
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) __u32 histogram_bucket(__u64 value)
 	return octave * HISTOGRAM_PART + (__u32)(value >> (octave - 1)) - HISTOGRAM_PART;
 }
 
-/* The least value of a bucket. */
+/* Return the least value of a bucket. */
 static inline __u64 histogram_least(__u32 bucket)
 {
 	__u32 octave = bucket / HISTOGRAM_PART;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads the command line of sfc-pktgen. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,8 @@ static void take_address(const struct tool_option *option, const char *argument)
 		refuse("--%s: '%s' is not an IPv4 address", option->name, argument);
 }
 
+/* Take a size with its weight: BYTES or BYTES:WEIGHT. The size is in the list as often as its
+ * weight says. */
 static void add_size(const char *word)
 {
 	char text[16];
@@ -116,6 +119,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Judge the options together. */
 static void check(char **words, unsigned int count)
 {
 	(void)words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sfc-pktgen is asked to do, from its command line. */
+/* The command line of sfc-pktgen: what it is asked to do. */
 #pragma once
 
 #include <netinet/in.h>
@@ -19,7 +19,7 @@ struct job {
 	struct in_addr to;
 	long port;
 	int protocol; /* IPPROTO_* */
-	long run; /* even: the odd number is that of its warm-up */
+	long run; /* even; the next odd number is that of its warm-up */
 	bool warmup;
 	long rate; /* packets per second; 0: as many as the engine makes */
 	long duration_ms;
@@ -30,7 +30,7 @@ struct job {
 	__u32 size_count;
 };
 
-/* Ends the program with status 2 and a message when an option is wrong. */
+/* Read the command line. A wrong one ends the program with status 2 and a message. */
 const struct job *job_parse(int argc, char **argv);
 
 extern const char *const engine_names[];

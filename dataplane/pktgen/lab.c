@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Makes a private cable for calibration. */
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 #include "../common/report.h"
 #include "lab.h"
 
-/* IFLA_LINKINFO of a veth whose peer is `far`. */
+/* The attribute IFLA_LINKINFO of a veth whose peer is `far`. */
 struct veth_info {
 	struct rtattr kind;
 	char veth[8];
@@ -23,6 +24,7 @@ struct veth_info {
 	char far[8];
 };
 
+/* Create a pair of veths, `near` and `far`. */
 static int add_cable(int fd)
 {
 	struct veth_info info = {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Lets a sender rest between packets, and stops it on signals. */
 #include <signal.h>
 #include <time.h>
 
 #include "pace.h"
 
 #define NS_PER_S 1000000000ULL
-/* From here on (10,000 packets per second) a sender sleeps between packets; below, waking up takes
- * too long. One that is always busy uses its CPU up, and loses turns where others want it too. */
+/* A sender sleeps between packets from this interval on (10,000 packets per second); for shorter
+ * ones, waking up takes too long. A sender that never sleeps uses up its CPU, and loses its
+ * turns where others want that CPU too. */
 #define SLEEP_FROM_NS 100000ULL
 
 static volatile sig_atomic_t stopped;
@@ -40,7 +42,7 @@ void pace_rest(const struct pktgen_settings *settings, const struct pktgen_state
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* No SA_RESTART: a signal ends the system call in which the kernel sends. */
+/* SA_RESTART is not set, so a signal ends the system call in which the kernel sends. */
 void pace_watch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = on_signal };

@@ -6,12 +6,14 @@
 
 #include "pktgen.h"
 
-/* Signals end the system call in which the kernel sends, and all but SIGALRM the sending. */
+/* Have signals end the system call in which the kernel sends. All but SIGALRM also end the
+ * sending. */
 void pace_watch_signals(void);
 
-/* Has a signal ended it? */
+/* Has a signal ended the sending? */
 bool pace_stopped(void);
 
-/* Sleep until the next packet is due, when that is so far away that sleeping pays. */
+/* pace_rests() says whether packets are so far apart that sleeping pays; pace_rest() sleeps
+ * until the next one is due. */
 void pace_rest(const struct pktgen_settings *settings, const struct pktgen_state *state);
 bool pace_rests(const struct pktgen_settings *settings);

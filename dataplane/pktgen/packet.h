@@ -26,6 +26,7 @@
 #define PKTGEN_DONT_FRAGMENT 0x4000
 #define PKTGEN_SYN bpf_htons(0x5002) /* data offset 5, SYN and no other flag */
 
+/* Stamp of a packet in the payload of UDP. */
 struct pktgen_udp {
 	__be16 magic;
 	__be32 run;
@@ -34,9 +35,10 @@ struct pktgen_udp {
 	__be16 time[3]; /* lower 48 bits of CLOCK_MONOTONIC in ns */
 } __attribute__((packed));
 
+/* Stamp of a packet in the payload of a TCP SYN. The rest of it is in the SYN's own fields. */
 struct pktgen_tcp {
 	__be16 flow;
-	__be32 time; /* lower 32 bits: 4.29 s */
+	__be32 time; /* lower 32 bits of CLOCK_MONOTONIC in ns: 4.29 s */
 } __attribute__((packed));
 
 struct pktgen_packet {
@@ -56,14 +58,15 @@ struct pktgen_packet {
 
 _Static_assert(sizeof(struct pktgen_packet) == PKTGEN_HEAD_BYTES, "the least frame is filled");
 
-/* What a stamp says. */
+/* What a stamp says, whichever protocol carries it. */
 struct pktgen_stamp {
-	__u32 run; /* of a SYN, as of a datagram: all 32 bits */
+	__u32 run; /* all 32 bits, of a SYN as of a datagram */
 	__u32 sequence; /* of all flows together */
 	__u32 flow;
 	__u64 age_ns;
 };
 
+/* Return the Internet checksum for a sum of 16-bit words. */
 static inline __attribute__((always_inline)) __be16 pktgen_fold(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -71,12 +74,13 @@ static inline __attribute__((always_inline)) __be16 pktgen_fold(__u32 sum)
 	return bpf_htons((__u16)~sum);
 }
 
+/* Return the sum of both 16-bit words of a number. */
 static inline __attribute__((always_inline)) __u32 pktgen_words(__u32 value)
 {
 	return (value >> 16) + (value & 0xffff);
 }
 
-/* Payload behind the stamp is zero and needs no summing. */
+/* Write a packet. Payload behind the stamp is zero, so the checksum needs no sum over it. */
 static inline __attribute__((always_inline)) void
 pktgen_write(struct pktgen_packet *packet, const struct pktgen_settings *settings, __u32 size,
 	     __u32 sequence, __u32 flow, __u64 now)
@@ -113,8 +117,8 @@ pktgen_write(struct pktgen_packet *packet, const struct pktgen_settings *setting
 	}
 }
 
-/* xorshift64* (S. Vigna, An experimental exploration of Marsaglia's xorshift generators,
- * scrambled, 2016): its upper half. */
+/* Return the upper half of xorshift64* (S. Vigna, An experimental exploration of Marsaglia's
+ * xorshift generators, scrambled, 2016). */
 static inline __attribute__((always_inline)) __u32 pktgen_random(struct pktgen_state *state)
 {
 	__u64 x = state->random;
@@ -126,7 +130,7 @@ static inline __attribute__((always_inline)) __u32 pktgen_random(struct pktgen_s
 	return (__u32)((x * 0x2545f4914f6cdd1dULL) >> 32);
 }
 
-/* Is a packet due? If so, the next one is put on the schedule. */
+/* Is a packet due? If so, put the next one on the schedule. */
 static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_settings *settings,
 							    struct pktgen_state *state, __u64 now)
 {
@@ -164,7 +168,7 @@ static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_
 	return 1;
 }
 
-/* The flow of the next packet. */
+/* Return the flow of the next packet. */
 static inline __attribute__((always_inline)) __u32
 pktgen_flow(const struct pktgen_settings *settings, struct pktgen_state *state,
 	    const struct pktgen_pick *picks)
@@ -177,7 +181,7 @@ pktgen_flow(const struct pktgen_settings *settings, struct pktgen_state *state,
 	return pktgen_random(state) < picks[cell].threshold ? cell : picks[cell].other;
 }
 
-/* The size of the next packet. */
+/* Return the size of the next packet. */
 static inline __attribute__((always_inline)) __u32
 pktgen_size(const struct pktgen_settings *settings, struct pktgen_state *state)
 {
@@ -189,7 +193,7 @@ pktgen_size(const struct pktgen_settings *settings, struct pktgen_state *state)
 	return settings->sizes[place & (PKTGEN_MOST_SIZES - 1)];
 }
 
-/* Is it a packet of sfc-pktgen, to this port? */
+/* Is this a packet of sfc-pktgen to this port? If so, read its stamp. */
 static inline __attribute__((always_inline)) int pktgen_read(void *start, void *end, __u32 protocol,
 							     __be16 port, __u64 now,
 							     struct pktgen_stamp *stamp)

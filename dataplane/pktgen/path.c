@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Finds the first step of packets to an address, by rtnetlink. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "../common/report.h"
 #include "path.h"
 
-#define PATIENCE_MS 3000 /* three ARP requests, one second apart */
+#define PATIENCE_MS 3000 /* time for three ARP requests, one second apart */
 #define USABLE (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
 struct route {
@@ -66,6 +67,7 @@ static int ask_route(int fd, struct in_addr to, struct route *route)
 	return netlink_ask(fd, &request, visit_route, route);
 }
 
+/* Ask the kernel for a neighbour (RTM_GETNEIGH), or have it look for one (RTM_NEWNEIGH). */
 static int ask_neighbour(int fd, int type, int interface, struct in_addr hop,
 			 struct neighbour *neighbour)
 {
@@ -75,13 +77,15 @@ static int ask_neighbour(int fd, int type, int interface, struct in_addr hop,
 
 	fixed->ndm_family = AF_INET;
 	fixed->ndm_ifindex = interface;
-	/* A new entry in use: the kernel asks for the address as it does before it sends. */
+	/* A new entry that is in use makes the kernel ask for the address, as it does before it
+	 * sends. */
 	if (type == RTM_NEWNEIGH)
 		fixed->ndm_flags = NTF_USE;
 	netlink_put(&request, NDA_DST, &hop, sizeof(hop));
 	return netlink_ask(fd, &request, neighbour ? visit_neighbour : NULL, neighbour);
 }
 
+/* Find out the MAC address of the next hop. Returns 0, or -EHOSTUNREACH. */
 static int resolve(int fd, int interface, struct in_addr hop, unsigned char *mac)
 {
 	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };

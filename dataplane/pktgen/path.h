@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first step of packets to an address: as the kernel would send them. */
+/* The first step of packets to an address, as the kernel would send them. */
 #pragma once
 
 #include <linux/if_ether.h>
@@ -13,5 +13,6 @@ struct path {
 	unsigned char next_hop[ETH_ALEN];
 };
 
-/* Ask the kernel for the route, and the next hop for its MAC address. 0, or -1 after complain(). */
+/* Ask the kernel for the route to an address, and find out the MAC address of the next hop.
+ * Returns 0, or -1 after complain(). */
 int find_path(const struct interface *interface, struct in_addr to, struct path *path);

@@ -12,8 +12,9 @@
 #include "receiver.h"
 #include "sender.h"
 
-#define SETTLE_MS 200 /* what is on a private cable arrives within this time */
+#define SETTLE_MS 200 /* packets on a private cable arrive within this time */
 
+/* End the line of JSON. Returns the exit status. */
 static int finish(void)
 {
 	puts("}");
@@ -34,7 +35,7 @@ static int run_sender(const struct job *job)
 	return finish();
 }
 
-/* Prints `ready`, the counters on SIGUSR1, and all that it knows at the end. */
+/* Print `ready`, the counters on SIGUSR1, and all that is known at the end. */
 static int run_receiver(const struct job *job)
 {
 	struct interface interface;
@@ -59,6 +60,7 @@ static int run_receiver(const struct job *job)
 	return finish();
 }
 
+/* Send over a private cable, and receive at its other end. */
 static int run_calibration(const struct job *job)
 {
 	struct interface near, far;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Counts packets where they arrive, by an XDP program. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 static struct receive_bpf *skeleton;
 static const char *attached;
 
+/* Attach a program in the driver, or generically where the mode allows that. Returns 0, or
+ * -errno. */
 static int attach(const struct bpf_program *program, const struct interface *interface, int mode)
 {
 	int error = -EOPNOTSUPP;
@@ -34,6 +37,7 @@ static int attach(const struct bpf_program *program, const struct interface *int
 	return error < 0 ? error : 0;
 }
 
+/* Load the programs with what they need of the job. Returns 0, or -1 after complain(). */
 static int load(const struct job *job)
 {
 	__u64 duration_ns = (__u64)job->duration_ms * 1000000;
@@ -108,7 +112,7 @@ __u64 receiver_packets(void)
 	return counters.packets - counters.duplicated;
 }
 
-/* [least, most, packets] for each bucket that has any; ns. */
+/* Print [least, most, packets] for each bucket of latencies that has any; ns. */
 static void print_latencies(void)
 {
 	int map = bpf_map__fd(skeleton->maps.latencies);
@@ -127,7 +131,7 @@ static void print_latencies(void)
 	printf("]");
 }
 
-/* In equal parts of the duration, and later. */
+/* Print how many packets arrived in each of the equal parts of the duration, and how many later. */
 static void print_arrivals(void)
 {
 	int map = bpf_map__fd(skeleton->maps.arrivals);

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The receiver of sfc-pktgen. */
 #pragma once
 
 #include "../common/interface.h"
 #include "job.h"
 
-/* Attach the program that counts to an interface, until the process ends. 0, or -1 after
+/* Attach the program that counts to an interface, until the process ends. Returns 0, or -1 after
  * complain(). */
 int receiver_start(const struct job *job, const struct interface *interface);
 
-/* `native` or `generic`, once it is attached. */
+/* Return how a program is attached: `native` or `generic`; `other` if another one makes the
+ * interface take frames. */
 const char *receiver_mode(void);
 
-/* Packets of the run that arrived, duplicates left out. */
+/* Return how many packets of the run arrived, without duplicates. */
 __u64 receiver_packets(void);
 
-/* A member of a JSON object: the counters; the distributions too if `all`. */
+/* Print a member of a JSON object: the counters, and with `all` the distributions too. */
 void receiver_print(bool all);
 
-/* Attach the program that lets an interface take frames of XDP. An interface that has an XDP
- * program takes them already. 0, or -1 after complain(). */
+/* Attach the program that lets an interface take frames from XDP, unless it has an XDP program,
+ * with which it takes them already. Returns 0, or -1 after complain(). */
 int accept_start(const struct interface *interface);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Engine `packet`: a packet socket, for interfaces that take no frames from XDP. */
+/* Engine `packet` of sfc-pktgen: sends by a packet socket, for interfaces that take no frames
+ * from XDP. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static int open_socket(const struct pktgen_settings *settings)
 	return -1;
 }
 
-/* Fill the burst with what is due by now. */
+/* Fill the burst with the packets that are due by now. */
 static void gather(const struct pktgen_settings *settings, struct pktgen_state *state,
 		   const struct pktgen_pick *picks, struct burst *burst)
 {
@@ -64,7 +65,8 @@ static void gather(const struct pktgen_settings *settings, struct pktgen_state *
 	}
 }
 
-/* Frames that the interface refuses are counted; what else goes wrong ends it. */
+/* Send the burst. Frames that the interface refuses are counted; any other failure ends the
+ * sending. Returns 0, or -1 after complain(). */
 static int flush(int fd, struct burst *burst, struct sent *sent)
 {
 	unsigned int done = 0;
@@ -85,6 +87,7 @@ static int flush(int fd, struct burst *burst, struct sent *sent)
 	return 0;
 }
 
+/* Allocate a burst; NULL without memory. */
 static struct burst *make_burst(void)
 {
 	struct burst *burst = calloc(1, sizeof(*burst));

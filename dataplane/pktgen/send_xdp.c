@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Engine `xdp`: the kernel makes frames and hands each to send.bpf.c, without a system call or a
- * socket buffer per packet (Linux 5.18: BPF_F_TEST_XDP_LIVE_FRAMES). */
+/* Engine `xdp` of sfc-pktgen: the kernel makes frames and hands each to send.bpf.c, without a
+ * system call or a socket buffer per packet (Linux 5.18: BPF_F_TEST_XDP_LIVE_FRAMES). */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -23,11 +23,12 @@
 
 #define FULL_BATCH 64
 #define SHORT_BATCH 8
-/* Above this rate, full batches; below, short ones: a packet leaves with the last of its batch. */
+/* Batches are full above this rate, and short below: a packet leaves only with the last of its
+ * batch. */
 #define FULL_BATCH_INTERVAL_NS 500
 
-/* Only a signal ends the call in which the kernel sends, and a call costs some 16 ms before its
- * first packet: this thread sends the signal when the program has seen the end. */
+/* A thread that ends the kernel's call when the program has seen the end. Only a signal ends
+ * that call. Short calls would not do: each costs some 16 ms before its first packet. */
 struct watch {
 	const volatile __u32 *ended;
 	volatile bool over;
@@ -47,7 +48,7 @@ static void *watch_end(void *context)
 	return NULL;
 }
 
-/* Other signals are for the sender. */
+/* Start that thread with all signals blocked: they are for the sender. */
 static int watch_start(struct watch *watch)
 {
 	sigset_t all, before;
@@ -68,7 +69,8 @@ static void watch_stop(struct watch *watch)
 	pthread_join(watch->thread, NULL);
 }
 
-/* One call of the kernel. */
+/* Send by one call of the kernel, `repeat` frames or until a signal. Returns 0, or -1 after
+ * complain(). */
 static int send_some(int program, const struct pktgen_settings *settings, int repeat)
 {
 	static __u8 frame[PKTGEN_HEAD_BYTES + 2048];

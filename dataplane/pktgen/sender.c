@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Sends packets by the engine that the job names. */
 #include <stdio.h>
 #include <sys/prctl.h>
 
@@ -6,7 +7,8 @@
 #include "pace.h"
 #include "sender.h"
 
-/* Since this thread began; -1 where the kernel does not tell (CONFIG_SCHED_INFO). */
+/* Return the time for which this thread was ready and had no CPU, since it began; -1 where the
+ * kernel does not tell (CONFIG_SCHED_INFO). */
 static long long waited_ns(void)
 {
 	FILE *file = fopen("/proc/thread-self/schedstat", "re");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Computes what engines need to know for a job. */
 #include <arpa/inet.h>
 #include <math.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #define NS_PER_S 1000000000ULL
 #define NS_PER_MS 1000000ULL
 
+/* Return the sum of 16-bit words in network byte order, for a checksum. */
 static __u32 sum_words(const void *start, size_t bytes)
 {
 	const __u8 *next = start;
@@ -22,6 +24,7 @@ static __u32 sum_words(const void *start, size_t bytes)
 	return sum;
 }
 
+/* Make the packet with which all packets of the job start. */
 static void make_head(const struct job *job, const struct path *path, struct pktgen_packet *packet)
 {
 	__u32 run = (__u32)job->run | (job->warmup ? PKTGEN_WARMUP : 0);
@@ -78,7 +81,8 @@ void settings_make(const struct job *job, const struct interface *interface,
 		settings->interval = (NS_PER_S << PKTGEN_TICKS) / (__u64)job->rate;
 }
 
-/* Vose, A linear algorithm for generating random numbers with a given distribution, 1991. */
+/* The method is that of Vose, A linear algorithm for generating random numbers with a given
+ * distribution, 1991. */
 void settings_zipf(double exponent, __u32 flows, struct pktgen_pick *picks)
 {
 	double *share = calloc(flows, sizeof(*share)), total = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches PPTMon's programs on both sides of the VNF, by tcx or clsact. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -10,7 +11,7 @@
 
 #define DRAIN_STEP_MS 10
 #define DRAIN_LEAST_MS 100
-#define DRAIN_MOST_MS 1000 /* packets that the VNF dropped never leave */
+#define DRAIN_MOST_MS 1000 /* limit for packets that never leave, because the VNF dropped them */
 
 #define ENTER FILTER_FIRST
 #define LEAVE FILTER_SECOND
@@ -36,6 +37,7 @@ int attach_prepare(enum hook chosen, const struct interface *ingress,
 	return hook == HOOK_CLSACT ? owned_filters_begin(places) : 0;
 }
 
+/* Attach a program by a link of tcx. Returns 0, or -errno. */
 static int attach_by_tcx(enum owned_filter program, int program_fd)
 {
 	sides[program].link =
@@ -65,6 +67,7 @@ int attach_both(int enter_fd, int leave_fd)
 	return attach(LEAVE, leave_fd) || attach(ENTER, enter_fd) ? -1 : 0;
 }
 
+/* Wait until packets have left the VNF, so that none keeps a header. */
 static void drain(bool (*inside)(void))
 {
 	const struct timespec step = { .tv_nsec = DRAIN_STEP_MS * 1000000L };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Prints the events of pptmon. */
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -126,6 +127,7 @@ static void print_flow(FILE *out, const struct ppt_event *event)
 	fputc('}', out);
 }
 
+/* Print the value of a hop. Delays count from the first VNF. */
 static void print_value(FILE *out, const struct ppt_event *event, __u32 value, __u32 first_value)
 {
 	if (event->metric == PPT_METRIC_TIME)
@@ -134,7 +136,8 @@ static void print_value(FILE *out, const struct ppt_event *event, __u32 value, _
 		fprintf(out, "\"delay_us\": %u", (value - first_value) & PPT_VALUE_MAX);
 }
 
-/* Newest hop first in the packet, first VNF first for people. */
+/* Print the hops. The packet has the newest hop first; people read from the first VNF on, so the
+ * order is reversed. Delays count from the first VNF. */
 static void print_hops(FILE *out, const struct ppt_event *event, int count)
 {
 	__u32 first_value = count ? event->hops[count - 1] & PPT_VALUE_MAX : 0;
@@ -148,6 +151,7 @@ static void print_hops(FILE *out, const struct ppt_event *event, int count)
 	fputc(']', out);
 }
 
+/* Has the time of a hop reached its maximum? */
 static bool is_saturated(const struct ppt_event *event, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -157,6 +161,8 @@ static bool is_saturated(const struct ppt_event *event, int count)
 	return false;
 }
 
+/* Print what limits the sample: hops are missing, a time reached its maximum, or the packet was
+ * a super-packet of several segments. */
 static void print_flags(FILE *out, const struct ppt_event *event, int count)
 {
 	const struct {
@@ -179,7 +185,8 @@ static void print_flags(FILE *out, const struct ppt_event *event, int count)
 	fputc(']', out);
 }
 
-/* By the clock that the source wrote, of which the packet has the low bits. */
+/* Print the time from the source's ingress to here. It is measured by the clock that the source
+ * wrote into the packet, which has only the low bits of it. */
 static void print_end_to_end(FILE *out, const struct ppt_event *event, int count)
 {
 	if (event->carrier == PPT_CARRIER_NSH)

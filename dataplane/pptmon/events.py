@@ -1,4 +1,4 @@
-"""What `pptmon` prints: JSON Lines (README.md), as values."""
+"""Turns what `pptmon` prints, JSON Lines (README.md), into values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 VALUE_FIELDS = {"time": "time_us", "delay": "delay_us"}
-"""Metric to the name of a hop's value, which says its unit."""
+"""Metric -> name of the field that holds a hop's value. The name says the unit."""
 
 
 class EventError(ValueError):
@@ -20,7 +20,7 @@ class EventError(ValueError):
 
 @dataclass(frozen=True)
 class Flow:
-    """Whose packet it was, as it left the sink."""
+    """The flow of a sampled packet, as the packet left the sink."""
 
     proto: str
     """`tcp`, `udp`, or the number of another protocol of IP (inside NSH)."""
@@ -32,16 +32,16 @@ class Flow:
 
 @dataclass(frozen=True)
 class HopValue:
-    """What one VNF wrote."""
+    """The value that one VNF wrote into the packet."""
 
     vnf_id: int
     value: float
-    """us."""
+    """In us."""
 
 
 @dataclass(frozen=True)
 class ReadyEvent:
-    """Both programs are attached."""
+    """`pptmon` reports that both of its programs are attached."""
 
     mode: str
     vnf_id: int
@@ -54,7 +54,7 @@ class ReadyEvent:
 
 @dataclass(frozen=True)
 class Sample:
-    """The path of one packet."""
+    """What the VNFs on its path wrote into one packet."""
 
     ts_ns: int
     """Unix time when the packet left the sink."""
@@ -63,7 +63,7 @@ class Sample:
     metric: str
     """`time` or `delay`."""
     hops: tuple[HopValue, ...]
-    """First VNF first."""
+    """From the first VNF to the last."""
     own_time_ns: int | None = None
     """The sink's own time; None when the sink could not add itself."""
     end_to_end_us: int | None = None
@@ -77,9 +77,9 @@ class Sample:
     format: str = "paper"
     """`paper` or `rfc`."""
     spi: int | None = None
-    """Of NSH."""
+    """SPI of the packet; None without NSH."""
     si: int | None = None
-    """Of NSH, as the packet left the sink."""
+    """SI of the packet when it left the sink; None without NSH."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ Event = ReadyEvent | Sample | Counters | ErrorEvent
 
 
 def parse(line: str) -> Event:
-    """One line of the output. Raises EventError when it is none."""
+    """Return the event that one line of the output describes. Raises EventError when it is none."""
     try:
         event = json.loads(line)
         return _READERS[event["event"]](event)
@@ -119,8 +119,8 @@ def parse(line: str) -> Event:
 
 
 def _value(kind: type[T], event: Mapping[str, Any], **overrides: Any) -> T:
-    """A dataclass from an event's values of the same names, and `overrides`. A value that is null
-    or absent takes the field's default."""
+    """Make a dataclass from an event's values of the same names, and from `overrides`. A value
+    that is null or absent takes the field's default."""
     values = {
         field.name: _CONVERT[str(field.type)](event[field.name])
         for field in fields(kind)  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ def _counters(values: dict[str, Any]) -> Counters:
 
 
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"str": str, "int": int, "int | None": int}
-"""By the type of a field."""
+"""Type of a field -> what converts a JSON value to it."""
 _READERS: Mapping[str, Callable[[dict[str, Any]], Event]] = {
     "ready": partial(_value, ReadyEvent),
     "sample": _sample,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Parses the option --filter of pptmon. */
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "filter.h"
 #include "pptmon.h"
 
-#define VALUE_BYTES 64 /* an IPv6 address and its prefix length fit */
+#define VALUE_BYTES 64 /* has room for an IPv6 address and its prefix length */
 
 static void parse_protocol(struct ppt_filter *filter, const char *key, const char *value)
 {
@@ -33,7 +34,7 @@ static void parse_port(struct ppt_filter *filter, const char *key, const char *v
 		filter->destination_port = (__u16)port;
 }
 
-/* The first `bits` of 128 are ones, in network order. */
+/* Make a mask of 128 bits, of which the first `bits` are ones, in network order. */
 static void make_mask(__u32 mask[4], long bits)
 {
 	for (int i = 0; i < 4; i++, bits -= 32) {
@@ -97,5 +98,5 @@ void take_filter(const struct tool_option *option, const char *argument)
 			refuse("--filter: %s is given twice", keys[key]);
 		seen |= 1U << key;
 		parsers[key](&settings->filter, keys[key], value);
-	} while (*rest || !rest[-1]); /* in place of a comma is a 0 now */
+	} while (*rest || !rest[-1]); /* where a comma was, getsubopt() has put a 0 */
 }

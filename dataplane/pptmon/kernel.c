@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Finds out what pptmon lacks on this kernel. */
 #include <errno.h>
 #include <gelf.h>
 #include <linux/bpf.h>
@@ -40,7 +41,7 @@ static bool has(const struct __user_cap_data_struct *data, int capability)
 	return data[capability / 32].effective & 1U << capability % 32;
 }
 
-/* 0, or -1: what needs them cannot be tried. */
+/* Check the permissions. Returns 0, or -1 if what needs them cannot be tried. */
 static int check_capabilities(struct lacks *lacks)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -66,7 +67,7 @@ static int check_capabilities(struct lacks *lacks)
 	return -1;
 }
 
-/* 0, or -1: nothing else can be tried. */
+/* Try to load a program. Returns 0, or -1 if nothing else can be tried. */
 static int check_bpf(struct lacks *lacks)
 {
 	int fd = load_probe();
@@ -94,6 +95,7 @@ static void check_btf(struct lacks *lacks)
 	btf__free(btf);
 }
 
+/* Does the kernel's lockdown forbid to read its memory? */
 static bool is_confidential(void)
 {
 	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
@@ -107,6 +109,7 @@ static bool is_confidential(void)
 	return strstr(modes, "[confidentiality]");
 }
 
+/* Note the helpers that this code calls. */
 static void scan(const struct bpf_insn *code, size_t count, bool *used)
 {
 	for (size_t i = 0; i < count; i++)
@@ -115,7 +118,7 @@ static void scan(const struct bpf_insn *code, size_t count, bool *used)
 			used[code[i].imm] = true;
 }
 
-/* Helpers that our programs call, by enum bpf_func_id. */
+/* Find the helpers that our programs call, by enum bpf_func_id. */
 static void find_helpers(bool used[MAX_HELPERS])
 {
 	Elf_Scn *section = NULL;
@@ -155,6 +158,7 @@ static void check_helpers(struct lacks *lacks)
 			     helper_names[id] ? helper_names[id] : "a helper", id);
 }
 
+/* Find the hook that works here; HOOK_AUTO if none does. */
 static enum hook check_hooks(enum hook attach, struct lacks *lacks)
 {
 	if (attach != HOOK_CLSACT && tcx_works())

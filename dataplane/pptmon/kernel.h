@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pptmon needs of the kernel. */
+/* What pptmon needs of the kernel, and what a kernel lacks. */
 #pragma once
 
 #include "options.h"
@@ -11,8 +11,8 @@ struct lacks {
 	char what[MAX_LACKS][640]; /* each says what to do about it */
 };
 
-/* Add one. */
+/* Add something that is lacking. */
 void lack(struct lacks *lacks, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Find out what is lacking, and which hook `attach` means here: HOOK_AUTO when none works. */
+/* Find out what is lacking, and which hook `attach` means here. Returns HOOK_AUTO if none works. */
 enum hook kernel_check(enum hook attach, struct lacks *lacks);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads the command line of pptmon. */
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,8 @@ static int mode, format, carrier, choice, attach;
 static long vnf_id;
 static const char *period, *rate;
 
+/* Take the option --metrics: a list in which both metrics can be, in the order in which they
+ * take turns. */
 static void take_metrics(const struct tool_option *option, const char *argument)
 {
 	struct ppt_settings *settings = option->value;
@@ -121,6 +124,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Judge the options together, and compute the period. */
 static void check(char **words, unsigned int count)
 {
 	double number;
@@ -139,7 +143,7 @@ static void check(char **words, unsigned int count)
 		refuse("--period-ms and --rate exclude each other");
 }
 
-/* Report wrong options on stdout as well, also those that getopt finds. */
+/* Report wrong options on stdout as well, also those that argp finds. */
 static void at_exit(int status, void *parsing)
 {
 	if (status == argp_err_exit_status && *(bool *)parsing)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Keeps lines for stdout until their reader takes them. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -12,7 +13,7 @@
 
 static char *kept;
 static size_t kept_bytes;
-static size_t written; /* of kept_bytes */
+static size_t written; /* bytes of `kept` that were written */
 
 FILE *output_stream(void)
 {
@@ -39,7 +40,8 @@ bool output_pending(void)
 	return unwritten() > 0;
 }
 
-/* 1: stdout takes something now; 0: not yet; -1: nobody reads it. */
+/* Wait until stdout takes something. Returns 1 if it does, 0 if it does not yet, -1 if nobody
+ * reads it. */
 static int writable(int timeout_ms)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -52,7 +54,7 @@ static int writable(int timeout_ms)
 	return count > 0 && (out.revents & POLLOUT);
 }
 
-/* A pipe that polls as writable takes PIPE_BUF bytes without blocking (pipe(7)). */
+/* Write as much as never blocks: a pipe that polls as writable takes PIPE_BUF bytes (pipe(7)). */
 static int write_some(void)
 {
 	size_t bytes = unwritten();
@@ -68,6 +70,7 @@ static int write_some(void)
 	return 0;
 }
 
+/* Write what is kept, waiting for the reader up to a time. Returns 0, or -1 if nobody reads it. */
 static int flush_within(int timeout_ms)
 {
 	if (ferror(output_stream()))

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON Lines on stdout without waiting for the reader: lines are kept until it takes them. */
+/* JSON Lines on stdout without waiting for the reader: lines are kept until the reader takes
+ * them. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Where lines are printed to; output_flush() hands them to stdout. NULL: no memory. */
+/* Return the stream that lines are printed to; output_flush() hands them to stdout. NULL: no
+ * memory. */
 FILE *output_stream(void);
 
-/* Has the reader so much to take that no more should be printed? */
+/* Has the reader so much left to take that no more should be printed? */
 bool output_full(void);
 
 /* Is there anything that the reader has not taken? */
 bool output_pending(void);
 
-/* Write what stdout takes at once. 0, or -1 when nobody reads it any more. */
+/* Write what stdout takes at once. Returns 0, or -1 if nobody reads it any more. */
 int output_flush(void);
 
-/* Write everything, waiting for the reader up to a time. 0, or -1 when something is left. */
+/* Write everything, waiting for the reader up to a time. Returns 0, or -1 if something is left. */
 int output_finish(int timeout_ms);

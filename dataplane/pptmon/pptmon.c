@@ -26,12 +26,12 @@ enum status {
 
 static void complain_of_lacks(const struct lacks *lacks)
 {
-	/* Backwards: the last complaint is reported as the reason. */
+	/* Complain about the last one first: the last complaint is reported as the reason. */
 	for (int i = lacks->count - 1; i >= 0; i--)
 		complain("cannot run here for lack of %s", lacks->what[i]);
 }
 
-/* Whether the verifier takes the programs, in every mode. */
+/* Find out whether the verifier accepts the programs, in every mode. */
 static void check_load(struct lacks *lacks)
 {
 	struct options unused = { .settings = { .metric_count = 1, .period_ns = 1, .mtu = 1500 } };
@@ -45,6 +45,7 @@ static void check_load(struct lacks *lacks)
 	}
 }
 
+/* Say what this kernel lacks (option --check). */
 static enum status check(const struct options *options)
 {
 	struct lacks lacks;
@@ -59,6 +60,7 @@ static enum status check(const struct options *options)
 	return lacks.count ? STATUS_KERNEL : STATUS_DONE;
 }
 
+/* Do packets seem to be in the VNF that got a header and no time yet? */
 static bool packets_inside(void)
 {
 	__u64 counters[PPT_COUNTERS];
@@ -89,7 +91,8 @@ static enum status measure(const struct options *options, enum hook hook)
 	return STATUS_DONE;
 }
 
-/* The hook is prepared before anything is loaded, so that the guard holds nothing of it. */
+/* Load the programs and measure until the end. The hook is prepared first, so that the guard
+ * holds nothing of the programs. */
 static enum status load_and_measure(const struct options *options, const struct interface *ingress,
 				    const struct interface *egress, const sigset_t *signals)
 {
@@ -111,6 +114,7 @@ static enum status load_and_measure(const struct options *options, const struct 
 	return measure(options, hook);
 }
 
+/* Find an interface that is up. Returns 0, or -1 after complain(). */
 static int find_usable(const char *name, struct interface *interface)
 {
 	if (find_interface(name, interface))
@@ -152,7 +156,8 @@ int main(int argc, char **argv)
 	if (options->check)
 		return check(options);
 
-	/* Before anything is attached: they are taken when it can be undone in order. */
+	/* Block signals before anything is attached: they are taken where all can be undone in
+	 * order. */
 	signals_block(&signals, SIGHUP);
 	return run(options, &signals);
 }

@@ -12,13 +12,14 @@
 #define PPT_TCP_KIND 254 /* RFC 4727; also the paper's PPT_H_KIND of UDP */
 #define PPT_UDP_KIND 127 /* EXP of RFC 9868 */
 
-/* Experiment identifiers: RFC 6994 (TCP), RFC 9868 (UDP). Format `paper` has no other field for
- * type and flags than the identifier itself, of which it takes a block of 16. */
+/* Experiment identifiers: RFC 6994 (TCP), RFC 9868 (UDP). The format `paper` has no field for
+ * type and flags but the identifier itself, so it takes a block of 16 identifiers. */
 #define PPT_EXID_RFC 0x5054
 #define PPT_EXID_PAPER 0x5060
 #define PPT_EXID_PAPER_MASK 0xfff0
 
-/* Of NSH metadata (RFC 8300 section 2.5.1): a class for experiments (RFC 9263), our type. */
+/* Class and type of NSH metadata (RFC 8300 section 2.5.1): a class for experiments (RFC 9263),
+ * and PPTMon's type. */
 #define PPT_NSH_CLASS 0xfff6
 #define PPT_NSH_TYPE 0x50
 
@@ -31,30 +32,32 @@
 
 #define PPT_TCP_HEADER_MAX 60
 #define PPT_UDP_LENGTH_MAX 254 /* 255 announces an extended length in RFC 9868 */
-#define PPT_NSH_VALUE_MAX 127 /* length of a context header's value has 7 bits */
+#define PPT_NSH_VALUE_MAX 127 /* the length of a context header's value has 7 bits */
 
 #define PPT_MAX_HOPS 72
 
-/* Programs whose process has not shown itself for so long insert nothing into packets any more. */
+/* If the process has not shown itself for so long, its programs insert nothing into packets any
+ * more. */
 #define PPT_DEAD_NS 10000000000ULL
 
-#define PPT_RING_BYTES (1 << 20) /* of reports on their way to user space */
+#define PPT_RING_BYTES (1 << 20) /* room for reports on their way to user space */
 
-/* What the values of a sample are: the low bits of the type. */
+/* What the values of a sample are. It is in the low bits of the type. */
 enum ppt_metric {
 	PPT_METRIC_TIME, /* processing time, us */
 	PPT_METRIC_DELAY, /* clock on arrival at the VNF, us; the sink takes differences */
 	PPT_METRICS,
 };
 
-/* In the header, beside the metric. */
+/* Flags in the header, beside the metric. */
 enum {
 	PPT_FLAG_TRUNCATED = 0x8, /* a VNF had no room to add itself */
 };
 
-#define PPT_VALUE_MAX 0xffffff /* 24 bits; as a result: this much or more, or unknown */
+#define PPT_VALUE_MAX 0xffffff /* 24 bits; in a result it means: this much or more, or unknown */
 
-/* 16 bits of NSH: 4 bits of exponent, 12 of mantissa: exact to 4095, then to 2^-12. */
+/* Values of NSH have 16 bits: 4 of exponent, 12 of mantissa. They are exact to 4095, then to
+ * 2^-12. */
 #define PPT_FLOAT_MANTISSA_BITS 12
 #define PPT_FLOAT_MAX 0xffff
 
@@ -72,15 +75,15 @@ enum ppt_format {
 	PPT_FORMAT_RFC,
 };
 
-/* Where a sample travels. */
+/* What carries a sample in a packet. */
 enum ppt_carrier {
 	PPT_CARRIER_AUTO, /* NSH where the packet has MD type 2, else L4 */
 	PPT_CARRIER_L4,
 	PPT_CARRIER_NSH,
 };
 
-/* Packets to sample; zero matches everything. Addresses in network order (IPv4 in the first word),
- * ports in host order. */
+/* Which packets are sampled; zero matches everything. Addresses are in network order (IPv4 in
+ * the first word), ports in host order. */
 struct ppt_filter {
 	__u8 family; /* 4, 6 */
 	__u8 protocol; /* IPPROTO_TCP, IPPROTO_UDP */
@@ -96,7 +99,7 @@ struct ppt_filter {
 struct ppt_settings {
 	__u8 mode; /* enum ppt_mode */
 	__u8 vnf_id;
-	__u8 format; /* enum ppt_format; that of a source, others read both */
+	__u8 format; /* enum ppt_format; the source writes this one, others read both */
 	__u8 carrier; /* enum ppt_carrier */
 	__u8 metrics[PPT_METRICS]; /* of a source: taken in turn */
 	__u8 metric_count;
@@ -108,7 +111,8 @@ struct ppt_settings {
 	struct ppt_filter filter;
 };
 
-/* Counters, cumulated per CPU. Counting packets that nothing happened to would cost too much. */
+/* Counters, cumulated per CPU. Packets that nothing happened to are not counted: that would cost
+ * too much. */
 enum ppt_counter {
 	PPT_SAMPLED, /* source: got a header */
 	PPT_ADDED, /* transit, sink: got a hop */
@@ -125,14 +129,14 @@ enum ppt_counter {
 	PPT_MALFORMED, /* a header that contradicts itself */
 	PPT_FAILED, /* the kernel refused to change the packet (memory) */
 	PPT_EVENTS_LOST, /* sink: restored, but the report found no room in the ring */
-	/* Of a source, for its choice among packets: */
+	/* How a source chooses among packets: */
 	PPT_SEEN, /* all that arrived */
 	PPT_JUDGED, /* examined, because a sample was due */
 	PPT_WANTED, /* of these, those that pass the filter */
 	PPT_COUNTERS,
 };
 
-/* One sample, from the sink's program to user space. */
+/* A sample, on its way from the sink's program to user space. */
 struct ppt_event {
 	__u64 ktime_ns; /* CLOCK_MONOTONIC, when the packet left */
 	__u64 tai_us; /* CLOCK_TAI then, us */
@@ -151,10 +155,10 @@ struct ppt_event {
 	__u8 reserved;
 	__u32 spi;
 	__u32 source_clock_us; /* NSH: CLOCK_TAI at the source, modulo 2^32 us */
-	__u32 segments; /* of a super-packet: 0 for others */
+	__u32 segments; /* number of segments of a super-packet; 0 for other packets */
 	__u8 source[16];
 	__u8 destination[16];
-	__u32 own_time_ns; /* of the newest hop, when own; saturates */
+	__u32 own_time_ns; /* own time of the newest hop, if `own`; saturates */
 	/* Newest first: vnf id << 24 | value (24 bits, decoded). */
 	__u32 hops[PPT_MAX_HOPS];
 };

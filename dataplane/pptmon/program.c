@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Loads PPTMon's BPF programs, and reads and sets their variables. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -45,6 +46,7 @@ __u64 program_period_ns(void)
 	return samples ? settings->period_ns : 0;
 }
 
+/* The pick of all ones takes the first packet, as the option --choice first asks. */
 void program_set_pick(__u32 pick)
 {
 	program->data->pick = program->rodata->settings.first ? 0xffffffff : pick;

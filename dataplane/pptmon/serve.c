@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Waits for samples, signals and the reader of stdout, and serves them. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -15,11 +16,11 @@
 #include "serve.h"
 
 #define TAKE_ALL 0xffffffffU
-#define SHARE 4 /* one packet of a period is taken among the first quarter of them */
-#define PERIODS 5 /* over which the rate of packets is averaged, at least */
+#define SHARE 4 /* a period's packet is taken among the first quarter of its packets */
+#define PERIODS 5 /* the rate of packets is averaged over so many periods, or longer */
 #define AT_LEAST_NS 1000000000.0
 #define TICK_MS 50
-#define INTERFACES_EVERY 10 /* ticks: asking opens a socket per interface */
+#define INTERFACES_EVERY 10 /* ticks; to ask for an interface opens a socket */
 
 enum { ON_SIGNAL, ON_TIMER, ON_OUTPUT, ON_EVENT, SOURCES };
 
@@ -31,11 +32,12 @@ static double packets_per_ns;
 static __u64 seen_before;
 static unsigned int tick;
 
+/* Print a sample that the programs have sent. */
 static int on_event(void *to_unix_ns, void *event, size_t bytes)
 {
 	if (bytes >= sizeof(struct ppt_event))
 		print_sample(event, *(__s64 *)to_unix_ns);
-	/* A negative number stops; this sample was taken. */
+	/* A negative number stops the reading; this sample was taken nevertheless. */
 	return output_full() ? -ENOBUFS : 0;
 }
 
@@ -43,7 +45,7 @@ static __s64 to_unix_ns;
 
 static void take_events(void)
 {
-	/* Each time: Unix time is steered, and stepped. */
+	/* The difference is computed each time, because Unix time is steered, and stepped. */
 	to_unix_ns = monotonic_to_unix_ns();
 	ring_buffer__consume(ring);
 }
@@ -68,7 +70,7 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 	return 0;
 }
 
-/* Was it a signal to end? */
+/* Serve the signals that came. Returns whether one of them is to end. */
 static bool take_signals(void)
 {
 	struct signalfd_siginfo taken;
@@ -83,6 +85,7 @@ static bool take_signals(void)
 	return false;
 }
 
+/* Complain and return -1 if an interface has gone. */
 static int check_interfaces(void)
 {
 	for (int i = 0; i < 2; i++) {
@@ -94,12 +97,10 @@ static int check_interfaces(void)
 	return 0;
 }
 
-/*
- * The probability, in 2^-32, with which a source takes each packet that comes when a sample is due.
- *
- * The first packet of a period is the head of a burst more often than not: it waited for no other
- * and finds caches cold. So the probability is such that choosing takes a quarter of the period.
- */
+/* Return the probability, in 2^-32, with which a source takes each packet that comes when a
+ * sample is due. The first packet of a period is the head of a burst more often than not: it
+ * waited for no other and finds caches cold. So the probability is such that choosing takes a
+ * quarter of the period. */
 static __u32 pick_probability(__u64 period_ns, __u64 elapsed_ns)
 {
 	__u64 seen_now = program_counter(PPT_SEEN);
@@ -116,14 +117,15 @@ static __u32 pick_probability(__u64 period_ns, __u64 elapsed_ns)
 		weight = 1;
 	packets_per_ns += weight * (seen / (double)elapsed_ns - packets_per_ns);
 	seen_before = seen_now;
-	/* The share of packets that the filter lets through. */
+	/* The filter lets through this share of the packets. */
 	wanted = (double)(program_counter(PPT_WANTED) + 1) /
 		 (double)(program_counter(PPT_JUDGED) + 1);
 	candidates = packets_per_ns * (double)period_ns * wanted / SHARE;
 	return candidates <= 1 ? TAKE_ALL : (__u32)(TAKE_ALL / candidates);
 }
 
-/* The programs wake nobody for a sample: it is fetched here. */
+/* Do what is due at each tick. Samples are fetched here, because the programs wake nobody for
+ * them. */
 static int take_tick(void)
 {
 	__u64 ticks;
@@ -138,7 +140,8 @@ static int take_tick(void)
 	return tick++ % INTERFACES_EVERY == 0 ? check_interfaces() : 0;
 }
 
-/* poll() reports a reader that has gone unasked; room is asked for only when something is kept. */
+/* Wait for something to do. poll() reports by itself that the reader has gone; it is asked for
+ * room only when something is kept. */
 static void wait_for(struct pollfd *sources)
 {
 	sources[ON_SIGNAL] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
@@ -174,7 +177,8 @@ enum outcome serve(void)
 void serve_rest(int timeout_ms)
 {
 	take_events();
-	/* More than is kept for a slow reader: as soon as it has taken that. */
+	/* There may be more samples than are kept for a slow reader: fetch them as it takes the
+	 * kept ones. */
 	while (output_full() && output_finish(timeout_ms) == 0)
 		take_events();
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of pptmon, which prints samples. */
 #pragma once
 
 #include <signal.h>
@@ -12,15 +13,15 @@ enum outcome {
 	OUTCOME_FAILED, /* after complain() */
 };
 
-/* `signals` must be blocked already. It ends when one of the interfaces disappears. 0, or -1 after
- * complain(). */
+/* Open what the loop waits for. `signals` must be blocked already. The loop ends when one of the
+ * interfaces disappears. Returns 0, or -1 after complain(). */
 int serve_open(const sigset_t *signals, const struct interface *ingress,
 	       const struct interface *egress);
 
 /* Print samples, and counters when asked, until there is a reason to end. */
 enum outcome serve(void);
 
-/* Print the samples that are still in the ring. It gives up when the reader takes nothing for so
+/* Print the samples that are still in the ring. Gives up when the reader takes nothing for so
  * long. */
 void serve_rest(int timeout_ms);
 

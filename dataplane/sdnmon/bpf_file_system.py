@@ -19,10 +19,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class BpfFileSystem:
-    """Open until `close`."""
+    """A mounted BPF file system. It lives until `close`."""
 
     def __init__(self) -> None:
-        """Raises EnvironmentLacks, also without the right to mount."""
+        """Mount it. Raises EnvironmentLacks, also without the right to mount."""
         context = _call(_FSOPEN, b"bpf", _CLOEXEC)
         try:
             _call(_FSCONFIG, context, _CREATE, None, None, 0)
@@ -30,10 +30,10 @@ class BpfFileSystem:
         finally:
             os.close(context)
         self.folder = Path(f"/proc/{os.getpid()}/fd/{self._root}")
-        """As other processes of this machine reach it as well."""
+        """Path by which other processes of this machine reach it as well."""
 
     def close(self) -> None:
-        """Once: programs that nothing else keeps go with it."""
+        """Unmount it; call this once. Programs that nothing else keeps go with it."""
         os.close(self._root)
 
     def __enter__(self) -> BpfFileSystem:

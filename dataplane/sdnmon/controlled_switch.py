@@ -19,15 +19,16 @@ _READY_S = 20.0
 _POLL_S = 0.01
 _GRACE_S = 5.0
 ANSWER_S = 120.0
-"""A million entries are added in some ten seconds on a busy machine."""
+"""How long an answer may take: to add a million entries takes some ten seconds on a busy
+machine."""
 
 
 class ControlledSwitch:
-    """A switch with a further controller, until `close`. Monitoring ends with this process, also if
-    it is killed."""
+    """A switch that an SDN-Mon agent connects to a further controller, until `close`. Monitoring
+    ends with this process, also if it is killed."""
 
     def __init__(self, switch: Switch, outputs: Path) -> None:
-        """`outputs`: a folder for what the agent says. Raises MeasurementError."""
+        """`outputs`: a folder for what the agent prints. Raises MeasurementError."""
         self._switch = switch
         self._process: Process | None = None
         self._controller: Conversation | None = None

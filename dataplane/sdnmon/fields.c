@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads and prints match fields and flows, and lays out keys. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@ enum form {
 	IPV6,
 };
 
-/* A field takes `bytes` in a key; `bits` of them can be set. Packets have it if they have a header of
- * `header`; 0: all have it. */
+/* Properties of a field. It takes `bytes` in a key, of which `bits` bits can be set. Packets
+ * have it if they have a header of `header`; 0: all have it. */
 static const struct field {
 	const char *name;
 	unsigned int bytes, bits;
@@ -93,7 +94,7 @@ static int read_value(const struct field *field, const char *text, __u8 *value)
 	}
 }
 
-/* A mask in the form of a value, or the length of a prefix. */
+/* Read a mask in the form of a value, or the length of a prefix. Returns 0, or -1. */
 static int read_mask(const struct field *field, const char *text, __u8 *mask)
 {
 	bool is_address = field->form == IPV4 || field->form == IPV6;
@@ -158,7 +159,7 @@ static bool is_zero(const __u8 *bytes, unsigned int count)
 	return count == 0;
 }
 
-/* The bits of a field that can be set. */
+/* Make the mask with all bits of a field that can be set. */
 static void whole_mask(const struct field *field, __u8 *mask)
 {
 	for (unsigned int i = 0; i < field->bytes; i++) {
@@ -170,6 +171,7 @@ static void whole_mask(const struct field *field, __u8 *mask)
 	}
 }
 
+/* Read FIELD or FIELD/MASK, and choose that field. Returns 0, or -1 after complain(). */
 static int choose(char *item, struct fields_chosen *fields_chosen)
 {
 	bool *chosen = fields_chosen->chosen;
@@ -198,7 +200,7 @@ static int choose(char *item, struct fields_chosen *fields_chosen)
 	return 0;
 }
 
-/* Presence is in every key. */
+/* Is a field part of the key? Presence is in every key. */
 static bool is_chosen(const struct fields_chosen *chosen, int field)
 {
 	return field == SDNMON_PRESENCE || chosen->chosen[field];
@@ -232,7 +234,8 @@ void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *co
 	config->words = (at + 3U) / 4;
 }
 
-/* `text` may have been checked for its length already. 0, or -1 after complain(). */
+/* Copy a text. Its length is checked here also where it was checked before. Returns 0, or -1
+ * after complain(). */
 static int copy_text(char *copy, const char *text)
 {
 	if (strlen(text) < MOST_TEXT) {
@@ -280,6 +283,7 @@ bool fields_have_mask(unsigned int field, const __u8 *mask)
 
 /* --- flows --- */
 
+/* Read FIELD=VALUE to a key. Returns 0, or -1 after complain(). */
 static int set_value(char *item, const struct sdnmon_config *config, struct sdnmon_key *key,
 		     bool *given)
 {
@@ -309,7 +313,8 @@ static int set_value(char *item, const struct sdnmon_config *config, struct sdnm
 	return 0;
 }
 
-/* Bits of headers whose fields are given; a packet of IPv4 or IPv6 is one of IP. */
+/* Return the presence bits of the headers whose fields are given, and of the headers that these
+ * imply. */
 static __u16 headers_of(const bool *given)
 {
 	__u16 has = 0;

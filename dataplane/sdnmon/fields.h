@@ -7,36 +7,37 @@
 
 #include "sdnmon.h"
 
-/* Read FIELD[/MASK],...; what follows from the fields is written to `config`. 0, or -1 after
- * complain(). */
+/* Read FIELD[/MASK],..., and write to `config` what follows from the fields. Returns 0, or -1
+ * after complain(). */
 int fields_parse(const char *text, struct sdnmon_config *config);
 
-/* Read FIELD=VALUE,... to the key of a flow. The presence bits are those of headers whose fields are
- * named. 0, or -1 after complain(). */
+/* Read FIELD=VALUE,... to the key of a flow. The presence bits are those of headers whose fields
+ * are named. Returns 0, or -1 after complain(). */
 int fields_parse_flow(const char *text, const struct sdnmon_config *config, struct sdnmon_key *key);
 
-/* Print the fields of a table as an array of objects, and those of a flow as members of one. */
+/* Print the fields of a table as an array of objects, and the fields of a flow as members of an
+ * object. */
 void fields_print(const struct sdnmon_config *config, FILE *out);
 void fields_print_flow(const struct sdnmon_config *config, const struct sdnmon_key *key, FILE *out);
 
-/* Chosen by number (enum sdnmon_field) instead of by text. */
+/* Fields that are chosen by number (enum sdnmon_field) instead of by text. */
 struct fields_chosen {
 	bool chosen[SDNMON_FIELDS];
 	__u8 masks[SDNMON_FIELDS][SDNMON_FIELD_BYTES];
 };
 
-/* NULL if there is no such field, or if nobody chooses it. */
+/* Return the name of a field; NULL if there is no such field, or if it cannot be chosen. */
 const char *fields_name(unsigned int field);
 
-/* Bytes of a field that can be chosen. */
+/* Return the length of a field that can be chosen. */
 unsigned int fields_bytes(unsigned int field);
 
-/* Has a mask bits of this field, and none that it does not have? */
+/* Does a mask have bits of this field, and no others? */
 bool fields_have_mask(unsigned int field, const __u8 *mask);
 
-/* What follows from the fields is written to `config`. */
+/* Write to `config` what follows from the fields. */
 void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *config);
 
-/* Can a packet have this key: no bits beyond the masks, no headers that have none of the fields, and
- * zero where a header is absent? */
+/* Can a packet have this key? It must have no bits beyond the masks, no headers that have none
+ * of the fields, and zero where a header is absent. */
 bool fields_allow_key(const struct sdnmon_config *config, const struct sdnmon_key *key);

@@ -9,7 +9,7 @@ from functools import cached_property
 
 
 class Depth(IntEnum):
-    """How far frames are read."""
+    """The layer up to which frames are read."""
 
     LINK = 0
     IP = 1
@@ -17,7 +17,7 @@ class Depth(IntEnum):
 
 
 HEADERS = ("vlan", "ip", "ipv4", "ipv6", "ports", "tcp", "icmp", "nsh", "tunnel")
-"""Bits of `presence`, from the lowest on."""
+"""Headers of a packet, by the bits of `presence`, from the lowest on."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Field:
     bytes: int
     bits: int
     header: str | None
-    """That a packet must have; None: every frame has the field."""
+    """The header that a packet must have; None: every frame has the field."""
     depth: Depth
     looks_into_tunnels: bool = False
 
     @property
     def mask(self) -> int:
-        """All bits."""
+        """The mask with all bits of the field set."""
         return (1 << self.bits) - 1
 
 
@@ -62,7 +62,7 @@ FIELDS = (
     Field("icmp_code", 1, 8, "icmp", Depth.TRANSPORT),
     Field("nsh_si", 1, 8, "nsh", Depth.IP, looks_into_tunnels=True),
 )
-"""In the order of a key."""
+"""All fields, in the order of a key."""
 NAMES = tuple(field.name for field in FIELDS if field is not PRESENCE)
 _WORD_BYTES = 4
 
@@ -75,22 +75,22 @@ class Layout:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """In the order of a key, `presence` among them."""
+        """The fields in the order of a key, `presence` among them."""
         return tuple(f for f in FIELDS if f.name in self.masks or f is PRESENCE)
 
     @property
     def depth(self) -> Depth:
-        """How far frames are read for these fields."""
+        """The layer up to which frames are read for these fields."""
         return max(field.depth for field in self.fields)
 
     @property
     def looks_into_tunnels(self) -> bool:
-        """Whether fields of IP are those of the packet inside."""
+        """Whether fields of IP are those of the packet inside a tunnel."""
         return any(field.looks_into_tunnels for field in self.fields)
 
     @property
     def headers(self) -> frozenset[str]:
-        """Headers of the fields."""
+        """The headers that the fields belong to."""
         return frozenset(field.header for field in self.fields if field.header)
 
     @property
@@ -99,7 +99,7 @@ class Layout:
         return any(f is not PRESENCE and f.header is None for f in self.fields)
 
     def key(self, values: Mapping[str, int], headers: Iterable[str]) -> bytes:
-        """The key of a packet with these values and headers; zeros fill its last word."""
+        """Return the key of a packet with these values and headers. Zeros fill its last word."""
         seen = self.headers.intersection(headers)
         presence = sum(1 << HEADERS.index(header) for header in seen)
         known = {**values, PRESENCE.name: presence}

@@ -23,7 +23,7 @@ _NSH_ETHERNET = 3
 
 
 class MalformedError(Exception):
-    """A frame that is no packet; the total that counts it."""
+    """A frame that is not monitored. The argument is the name of the total that counts it."""
 
 
 def _require(condition: bool, total: str) -> None:
@@ -33,7 +33,7 @@ def _require(condition: bool, total: str) -> None:
 
 @dataclass
 class _Reader:
-    """How far a frame is read, and what was found."""
+    """Reads a frame from front to back: the bytes that are left, and what was found."""
 
     left: bytes
     values: dict[str, int] = field(default_factory=dict)
@@ -51,8 +51,8 @@ class _Reader:
 
 
 def read(frame: bytes, layout: Layout) -> bytes:
-    """The key of a frame as it was on the wire. Raises MalformedError, `without_fields` if the
-    packet has none of the fields."""
+    """Return the key of a frame as it was on the wire. Raises MalformedError, with
+    `without_fields` if the packet has none of the fields."""
     reader = _Reader(frame)
     _link(reader, outermost=True)
     if layout.depth > Depth.LINK:
@@ -105,7 +105,7 @@ def _nsh(reader: _Reader) -> None:
 
 
 def _ip_bytes_before_udp(reader: _Reader) -> int:
-    """0: the packet is no whole UDP datagram."""
+    """Return the length of the IP header if a whole UDP datagram follows it; 0 if none does."""
     ip = reader.left
     if reader.protocol == IPV4 and len(ip) >= 20:
         whole = not _number(ip[6:8]) & 0x3FFF
@@ -117,7 +117,8 @@ def _ip_bytes_before_udp(reader: _Reader) -> int:
 
 
 def _tunnel(reader: _Reader) -> None:
-    """Go inside, if there is an inside."""
+    """Move the reader to the packet inside a tunnel or an NSH. It stays where it is if there is
+    none."""
     if reader.protocol == NSH:
         _nsh(reader)
         return
@@ -171,6 +172,8 @@ def _ipv4(reader: _Reader, depth: Depth) -> None:
 
 
 def _extension_bytes(protocol: int, length: int) -> int:
+    """Return the length of an IPv6 extension header (RFC 8200, RFC 4302), of which `length` is
+    the length field; 0 if `protocol` is none."""
     if protocol in _OPTIONS:
         return (length + 1) * 8
     if protocol == _FRAGMENT_HEADER:

@@ -9,6 +9,7 @@
 
 #include <linux/types.h>
 
+/* The finalizer of MurmurHash3. */
 static inline __attribute__((always_inline)) __u64 sdnmon_finish(__u64 sum)
 {
 	sum = (sum ^ sum >> 33) * 0xff51afd7ed558ccdULL;
@@ -16,7 +17,8 @@ static inline __attribute__((always_inline)) __u64 sdnmon_finish(__u64 sum)
 	return sum ^ sum >> 33;
 }
 
-/* The next number of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which makes the keys from one. */
+/* Return the next number of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which makes all keys
+ * from one secret. */
 static inline __u64 sdnmon_next_key(__u64 *state)
 {
 	__u64 mixed = *state += 0x9e3779b97f4a7c15ULL;

@@ -13,7 +13,8 @@ _MOST = (1 << 64) - 1
 
 
 def hash_keys(secret: int, count: int) -> list[int]:
-    """Numbers of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which begins with `secret`."""
+    """Return the first `count` numbers of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) that
+    starts with `secret`."""
     keys = []
     for _ in range(count):
         secret = (secret + 0x9E3779B97F4A7C15) & _MOST
@@ -24,8 +25,8 @@ def hash_keys(secret: int, count: int) -> list[int]:
 
 
 def hash64(key: bytes, secret: int) -> int:
-    """MULTILINEAR (Lemire and Kaser, The Computer Journal 57(11), 2014) of a key's words, then the
-    finalizer of MurmurHash3."""
+    """Return the hash of a key: MULTILINEAR (Lemire and Kaser, The Computer Journal 57(11),
+    2014) of its words, then the finalizer of MurmurHash3."""
     words = [int.from_bytes(key[at : at + 4], "little") for at in range(0, len(key), 4)]
     first, *keys = hash_keys(secret, len(words) + 1)
     total = first + sum(word * each for word, each in zip(words, keys, strict=True)) & _MOST
@@ -35,7 +36,7 @@ def hash64(key: bytes, secret: int) -> int:
 
 
 def is_sampled(key: bytes, secret: int, ratio: float) -> bool:
-    """In the mode `hash`."""
+    """Say whether the mode `hash` samples the flow with this key."""
     return hash64(key, secret) >> 32 < int(ratio * RATIO_ONE + 0.5)
 
 
@@ -51,7 +52,7 @@ class Entry:
 
 @dataclass
 class Monitor:
-    """A monitored switch in the mode `hash`."""
+    """The model of a monitored switch in the mode `hash`."""
 
     layout: Layout
     secret: int
@@ -62,7 +63,7 @@ class Monitor:
     totals: Counter[str] = field(default_factory=Counter)
 
     def receive(self, frame: bytes, epoch: int = 1) -> None:
-        """Count a frame that is one packet."""
+        """Receive a frame that is one packet, and count it."""
         self.totals["received"] += 1
         try:
             key = read(frame, self.layout)
@@ -78,6 +79,7 @@ class Monitor:
             entry.by_epoch[epoch] += 1
 
     def _verdict(self, key: bytes) -> str:
+        """Return the name of the total that counts a packet with this key."""
         entry = self.table.get(key)
         if not is_sampled(key, self.secret, self.ratio):
             return "monitored" if entry and entry.added else "unsampled"
@@ -88,25 +90,25 @@ class Monitor:
         return "monitored" if len(self.table) < self.limit else "overflowed"
 
     def add(self, key: bytes) -> None:
-        """Monitor a flow, whatever sampling says."""
+        """Monitor a flow, whatever sampling says. Nothing happens if the table is full."""
         if key in self.table or len(self.table) < self.limit:
             self.table.setdefault(key, Entry()).added = True
             self.excluded.discard(key)
 
     def remove(self, key: bytes) -> None:
-        """Monitor it no longer."""
+        """Stop monitoring a flow, also if it is sampled."""
         self.table.pop(key, None)
         self.excluded.add(key)
 
     def prune(self) -> None:
-        """Remove entries that are sampled no longer."""
+        """Remove entries that are no longer sampled."""
         for key, entry in list(self.table.items()):
             if not entry.added and not is_sampled(key, self.secret, self.ratio):
                 del self.table[key]
 
 
 def counts(monitor: Monitor) -> dict[bytes, tuple[int, int]]:
-    """Packets and bytes of each entry."""
+    """Return packets and bytes of each entry, by key."""
     found: dict[bytes, tuple[int, int]] = defaultdict(lambda: (0, 0))
     found.update({key: (entry.packets, entry.bytes) for key, entry in monitor.table.items()})
     return dict(found)

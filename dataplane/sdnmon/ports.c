@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches SDN-Mon's programs to ports, and pins what keeps them there. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +35,7 @@ static void set_path(struct port *port, const char *folder)
 
 /* --- one port --- */
 
-/* In front of others, which may take frames away. 0, or -errno. */
+/* Attach by tcx, in front of other programs, which may take frames away. Returns 0, or -errno. */
 static int attach_tcx(const struct port *port, int program)
 {
 	int link = tcx_link(port->ifindex, AT_INGRESS, program, TCX_FIRST), error;
@@ -46,7 +47,7 @@ static int attach_tcx(const struct port *port, int program)
 	return error;
 }
 
-/* Without a link: attach, or put in the place of an earlier program. 0, or -errno. */
+/* Attach without a link, or replace an earlier program. Returns 0, or -errno. */
 static int put(const struct port *port, const struct program *program)
 {
 	return port->hook == HOOK_XDP
@@ -54,7 +55,8 @@ static int put(const struct port *port, const struct program *program)
 		       : tool_filter_attach(port->ifindex, TC_PRIORITY, program->arrive);
 }
 
-/* The pin comes first: a process that is killed in between leaves no program that nobody knows. */
+/* Attach to a port, and pin what it needs. The pin comes first, so that a process that is killed
+ * in between leaves no program that nobody knows. */
 static int attach_pinned(const struct port *port, const struct program *program)
 {
 	int pinned = port->hook == HOOK_XDP ? program->forwarders : program->arrive;
@@ -72,7 +74,7 @@ static bool interface_is_gone(int link)
 	struct bpf_link_info info = { 0 };
 	__u32 bytes = sizeof(info);
 
-	/* The number of the interface is at the same place for XDP and tcx. */
+	/* For XDP and tcx, the number of the interface is at the same place. */
 	return bpf_obj_get_info_by_fd(link, &info, &bytes) == 0 && info.xdp.ifindex == 0;
 }
 
@@ -93,7 +95,7 @@ static int use_clsact(const struct port *port, const struct program *program)
 
 	if (error)
 		return error;
-	/* It keeps a program that is in use no longer alive otherwise. */
+	/* The old pin would keep alive a program that is not in use any more. */
 	unlink(port->path);
 	return bpf_obj_pin(program->arrive, port->path);
 }
@@ -104,7 +106,7 @@ static int use_xdp(const struct port *port, const struct program *program)
 
 	if (error != -ENOENT)
 		return error;
-	/* Who forwarded is gone, or the interface. */
+	/* The program that forwarded is gone, or the interface is. */
 	xdp_take_away(port->ifindex, program->forwarders);
 	return -ENODEV;
 }
@@ -126,7 +128,7 @@ static void detach(const struct port *port)
 
 /* --- all of them --- */
 
-/* Read the name of a file: HOOK_IFINDEX. */
+/* Read a port from the name of its file: HOOK_IFINDEX. Returns false for other files. */
 static bool read_name(const char *name, struct port *port)
 {
 	const char *number = strchr(name, '_');
@@ -159,6 +161,7 @@ static int for_each(const char *folder, port_visitor visit, void *context)
 	return error;
 }
 
+/* Have a port use these programs. If its interface is gone, forget it. */
 static int use_one(const struct port *port, void *context)
 {
 	const struct program *program = context;
@@ -193,6 +196,7 @@ struct interfaces {
 	unsigned int count, most;
 };
 
+/* Detach a port, unless it is at one of the kept interfaces. */
 static int keep_one(const struct port *port, void *context)
 {
 	const struct interfaces *kept = context;
@@ -264,7 +268,7 @@ void ports_print(const char *folder, FILE *out)
 	fputc(']', out);
 }
 
-/* Is there a port at this interface? */
+/* Find the port at this interface. Returns whether there is one. */
 static bool find(const char *folder, int ifindex, struct port *port)
 {
 	port->ifindex = ifindex;
@@ -283,6 +287,7 @@ bool ports_have(const char *folder, int ifindex)
 	return find(folder, ifindex, &port);
 }
 
+/* Does a port keep its XDP program at the place that this interface would need? */
 static int has_place_of(const struct port *port, void *context)
 {
 	const struct port *other = context;

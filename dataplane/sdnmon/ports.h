@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where packets are counted: ingress of the ports of a switch. A folder of a BPF file system says which
- * ones: it holds their links of tcx, for ports with clsact the program, and for those with XDP the map of
- * the programs that come next, by the number of the interface. Functions return 0, or -1 after complain(). */
+/* Ports of a switch at whose ingress packets are counted. A folder of a BPF file system says
+ * which ones. It holds links for ports with tcx, the program for ports with clsact, and for
+ * ports with XDP the map of the programs that come next, by the number of the interface.
+ * Functions return 0, or -1 after complain(). */
 #pragma once
 
 #include <stdbool.h>
@@ -10,24 +11,24 @@
 #include "../attach/hook.h"
 #include "program.h"
 
-/* HOOK_AUTO: XDP where a program is that may take frames before tc, else tcx where the kernel has it, else
- * clsact. */
+/* Attach to a port. HOOK_AUTO means XDP if the interface has an XDP program, which may take
+ * frames before tc; else tcx if the kernel has it, else clsact. */
 int ports_attach(const char *folder, const char *interface, const struct program *program,
 		 enum hook how);
 int ports_detach(const char *folder, const char *interface);
 
-/* Have all ports use these programs. Interfaces that are gone are forgotten. */
+/* Have all ports use these programs. Ports whose interfaces are gone are forgotten. */
 int ports_use(const char *folder, const struct program *program);
 
 bool ports_have(const char *folder, int ifindex);
 
-/* Detach ports at other interfaces than these. */
+/* Detach from all ports but those at these interfaces. */
 void ports_keep(const char *folder, const int *ifindexes, unsigned int count);
 
-/* Numbers of up to `most` interfaces. How many they are. */
+/* List the interfaces of the ports, up to `most`. Returns how many are listed. */
 unsigned int ports_list(const char *folder, int *ifindexes, unsigned int most);
 
 void ports_detach_all(const char *folder);
 
-/* An array of objects. */
+/* Print the ports as an array of objects. */
 void ports_print(const char *folder, FILE *out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Loads, pins and opens SDN-Mon's programs and maps. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -17,11 +18,11 @@
 #include "program.h"
 #include "sdnmon.skel.h"
 
-#define CLOCK CLOCK_MONOTONIC_COARSE /* of the programs */
+#define CLOCK CLOCK_MONOTONIC_COARSE /* the clock that the programs use */
 #define CONFIG_PIN "config"
 #define LIVE_PIN "live"
 
-/* What is pinned, by its name, and where its descriptor is. */
+/* Pins by their names, and where their descriptors are kept. */
 #define PINS(program)                                                                              \
 	{                                                                                          \
 		{ "table", &(program)->table }, { "excluded", &(program)->excluded },              \
@@ -62,12 +63,14 @@ void program_set_interval(const struct program *program, __u64 interval_ns)
 	__atomic_store_n(&live->clock, other, __ATOMIC_RELEASE);
 }
 
+/* Give the maps the sizes that the settings need. */
 static int set_sizes(struct sdnmon_bpf *skeleton, const struct sdnmon_config *config)
 {
 	__u32 key = config->words * (__u32)sizeof(__u32);
 	__u32 entry =
 		(__u32)(sizeof(struct sdnmon_entry) + config->slots * sizeof(struct sdnmon_slot));
-	/* A flow that sampling left out takes a place there: several times the entries. */
+	/* Each flow that sampling left out takes a place there, so it has several times the
+	 * entries. */
 	__u32 marked = config->mode == SDNMON_BLOOM ? 8 * config->capacity : 1;
 
 	return bpf_map__set_key_size(skeleton->maps.table, key) ||
@@ -124,7 +127,7 @@ static int pin_all(const char *pins, const struct sdnmon_bpf *skeleton, bool ben
 	       pin(pins, "varied_xdp", bpf_program__fd(skeleton->progs.varied_xdp));
 }
 
-/* A map of an earlier table, if there is one. */
+/* Take a map of an earlier table instead of a new one, if there is one (fd >= 0). */
 static int reuse(struct bpf_map *map, int fd)
 {
 	return fd >= 0 && bpf_map__reuse_fd(map, fd);

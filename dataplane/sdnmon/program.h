@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs and maps of a monitored switch, pinned in a folder of a BPF file system, so that they
- * stay when a process ends. Functions return 0, or -1 after complain(). */
+/* Programs and maps of a monitored switch. They are pinned in a folder of a BPF file system, so
+ * that they stay when a process ends. Functions return 0, or -1 after complain(). */
 #pragma once
 
 #include "sdnmon.h"
@@ -12,12 +12,13 @@ struct program {
 		change_table;
 };
 
-/* What a table begins with. `hash_keys` and what follows from fields are set already. */
+/* Settings that a table begins with. `hash_keys` and what follows from the fields are set
+ * already. */
 struct settings {
 	struct sdnmon_config config;
 	__u64 ratio, limit, interval_ns;
 	__u64 notify; /* for state_begin() and state_reset() */
-	/* Of an earlier table, whose readers and ports go on; -1: new ones. */
+	/* Maps of an earlier table, whose readers and ports continue; -1: make new ones. */
 	int events, forwarders;
 };
 
@@ -30,8 +31,8 @@ void program_close(struct program *program);
 /* Remove the pins and the folder, as far as they are there. */
 void program_unpin(const char *pins);
 
-/* Epoch of now. */
+/* Return the epoch of now. */
 __u64 program_epoch(const struct program *program);
 
-/* From now on: a new epoch of this interval. */
+/* Begin a new epoch with this interval; later ones have it too. */
 void program_set_interval(const struct program *program, __u64 interval_ns);

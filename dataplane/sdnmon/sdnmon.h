@@ -4,8 +4,8 @@
 
 #include <linux/types.h>
 
-/* Monitoring match fields in the order in which they are in a key: long ones first, so that each is
- * aligned wherever it is. */
+/* Monitoring match fields in the order in which they are in a key. Long ones come first, so that
+ * each is aligned wherever it is. */
 enum sdnmon_field {
 	SDNMON_IPV6_SRC,
 	SDNMON_IPV6_DST,
@@ -44,25 +44,25 @@ enum sdnmon_header {
 	SDNMON_HAS_TUNNEL = 1 << 8,
 };
 
-#define SDNMON_FIELD_BYTES 16 /* of the longest field */
+#define SDNMON_FIELD_BYTES 16 /* length of the longest field */
 #define SDNMON_KEY_WORDS 22 /* all fields: 83 bytes */
 #define SDNMON_NOT_CHOSEN 0xff /* offset of a field that is no part of the key */
-#define SDNMON_SLOTS 64 /* of the counter buffers, at most */
-#define SDNMON_ENTRIES 1000000 /* of the monitoring table, at most */
+#define SDNMON_SLOTS 64 /* most slots of the counter buffers */
+#define SDNMON_ENTRIES 1000000 /* most entries of the monitoring table */
 #define SDNMON_MARK_BITS (1 << 20)
 #define SDNMON_RATIO_ONE (1ULL << 32)
 #define SDNMON_BLOOM_HASHES 5
 #define SDNMON_XDP_PLACES (1 << 16)
-/* Where the XDP program of an interface is kept. */
+/* Place at which the XDP program of an interface is kept. */
 #define SDNMON_XDP_PLACE(ifindex) ((__u32)(ifindex) % SDNMON_XDP_PLACES)
 
 enum sdnmon_mode {
 	SDNMON_HASH,
 	SDNMON_BLOOM,
-	SDNMON_PARSE, /* of the benchmark: frames are read to keys, and that is all */
+	SDNMON_PARSE, /* for the benchmark: frames are read to keys, and no more is done */
 };
 
-/* How far a frame is read. */
+/* Layer up to which a frame is read. */
 enum sdnmon_depth {
 	SDNMON_TO_LINK,
 	SDNMON_TO_IP,
@@ -73,7 +73,8 @@ struct sdnmon_key {
 	__u32 words[SDNMON_KEY_WORDS];
 } __attribute__((aligned(8)));
 
-/* Fixed while a table is there: the verifier removes what it makes needless. */
+/* Settings that are fixed while a table exists, so that the verifier can remove code that they
+ * make needless. */
 struct sdnmon_config {
 	__u64 hash_keys[SDNMON_KEY_WORDS + 1];
 	__u32 mask[SDNMON_KEY_WORDS];
@@ -92,30 +93,30 @@ struct sdnmon_config {
 #define SDNMON_CONFIG ".rodata.sdnmon"
 #define SDNMON_LIVE ".data.sdnmon"
 
-/* Epochs count intervals from `since_ns` on, beginning with `first`. */
+/* A clock of epochs. They count intervals from `since_ns` on, beginning with number `first`. */
 struct sdnmon_clock {
 	__u64 since_ns; /* CLOCK_MONOTONIC */
 	__u64 interval_ns;
 	__u64 first;
 };
 
-/* What changes while the table is there. What packets write is on other cache lines than what they
- * read. */
+/* Values that change while the table exists. Values that packets write are on other cache lines
+ * than those that they only read. */
 struct sdnmon_live {
 	__u64 ratio; /* 2^32 times the share of flows that are sampled */
-	__u64 limit; /* entries, at most */
+	__u64 limit; /* most entries */
 	__u64 notify; /* notify when there are more entries; 0: never */
-	__u64 rearm; /* and again after there were at most so many */
+	__u64 rearm; /* a notification can come again after there were at most so many */
 	__u64 marks; /* entries were added that sampling may leave out */
 	__u64 exclusions; /* flows were removed */
 	struct sdnmon_clock clocks[2];
-	__u64 clock; /* the one in use */
+	__u64 clock; /* which of both clocks is in use */
 	__u64 entries __attribute__((aligned(64)));
 	__u64 armed;
 	__u64 notifications;
 };
 
-/* What became of a frame. All but SDNMON_RECEIVED add up to it. */
+/* What became of a frame. All totals but SDNMON_RECEIVED add up to that one. */
 enum sdnmon_total {
 	SDNMON_RECEIVED,
 	SDNMON_MONITORED,
@@ -136,7 +137,7 @@ struct sdnmon_totals {
 	__u64 packets[SDNMON_TOTALS];
 };
 
-/* The counts of an entry when the first packet of an epoch came. */
+/* The counts that an entry had when the first packet of an epoch came. */
 struct sdnmon_slot {
 	__u64 epoch; /* 0: none */
 	__u64 packets;
@@ -147,11 +148,11 @@ struct sdnmon_entry {
 	__u64 epoch; /* of the last packet */
 	__u64 packets;
 	__u64 bytes;
-	__u64 added; /* by the controller: sampling does not matter */
+	__u64 added; /* the controller added it, so sampling does not matter */
 	struct sdnmon_slot slots[]; /* epoch e is in slot e mod S_b */
 };
 
-/* The table has more entries than `notify`. */
+/* A notification: the table has more entries than `notify`. */
 struct sdnmon_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 entries;
@@ -173,7 +174,7 @@ struct sdnmon_change {
 	struct sdnmon_key key;
 };
 
-/* Its answers. */
+/* Answers of that program. */
 enum sdnmon_answer {
 	SDNMON_DONE,
 	SDNMON_THERE_ALREADY,

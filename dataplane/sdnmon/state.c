@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Locks, opens, makes and removes the state of a monitored switch. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ int state_init(struct state *state, const char *folder)
 
 /* --- the lock --- */
 
-/* Who had the lock before may have removed the folder. */
+/* Is the locked folder still the one that is there? The process that had the lock before may
+ * have removed it. */
 static bool is_there_still(const struct state *state)
 {
 	struct stat locked, there;
@@ -56,7 +58,7 @@ static bool is_there_still(const struct state *state)
 	       locked.st_ino == there.st_ino;
 }
 
-/* 0, or -errno. */
+/* Lock the folder. Returns 0, or -errno. */
 static int take(int fd, int wait_ms)
 {
 	if (wait_ms < 0)
@@ -151,6 +153,7 @@ void state_close(struct state *state)
 
 /* --- on, reset, off --- */
 
+/* Use new programs from now on, instead of those that are open. */
 static void use(struct state *state, const struct program *created)
 {
 	state_close(state);
@@ -179,7 +182,8 @@ int state_begin(struct state *state, const struct settings *settings)
 	return 0;
 }
 
-/* The new table is there before the old one goes, and each packet is counted in one of them. */
+/* Make a new table in the place of the old one. It is there before the old one goes, and each
+ * packet is counted in one of them. */
 int state_reset(struct state *state, const struct settings *settings)
 {
 	struct settings continued = *settings;

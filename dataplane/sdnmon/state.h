@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a monitored switch: a folder of a BPF file system with the programs and maps in use
- * (`current`), those that a reset makes (`next`) and the ports. Functions return 0, or -1 after
- * complain(). */
+/* The state of a monitored switch. It is a folder of a BPF file system with the programs and
+ * maps in use (`current`), those that a reset makes (`next`) and the ports. Functions return 0,
+ * or -1 after complain(). */
 #pragma once
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include "program.h"
 
-#define LEAST_INTERVAL_MS 10 /* the clock of the programs is as coarse as that */
+#define LEAST_INTERVAL_MS 10 /* the clock of the programs is no finer than that */
 #define MOST_INTERVAL_MS (24L * 3600 * 1000)
 
 struct state {
@@ -18,40 +18,41 @@ struct state {
 	char current[PATH_MAX], next[PATH_MAX], ports[PATH_MAX];
 	struct program program; /* if is_open */
 	bool is_open;
-	ino_t opened; /* `current` is another folder after a reset */
-	int locked; /* descriptor of the lock */
+	ino_t opened; /* inode of `current`, which is another folder after a reset */
+	int locked; /* descriptor of the lock; -1: none */
 };
 
-/* Refuses a folder that is in no BPF file system. */
+/* Set the paths of the state. Refuses a folder that is in no BPF file system. */
 int state_init(struct state *state, const char *folder);
 
-/* One process at a time. Makes the folder, which state_remove() removes. Ends with the process. Waits so
- * long for others; negative: for ever. */
+/* Lock the state: one process has the lock at a time. Makes the folder, which state_remove()
+ * removes. The lock ends with the process. Waits at most so long for others; negative: for ever. */
 int state_lock(struct state *state, int wait_ms);
 void state_unlock(struct state *state);
 
 bool state_is_on(const struct state *state);
 
-/* Is what is open still what is there? */
+/* Is the open state still the one that is there? */
 bool state_is_current(const struct state *state);
 
-/* Open what is there, if it is not open yet, and undo a reset during which a process was killed. The
- * caller has the lock. */
+/* Open the state that is there, if it is not open yet, and undo a reset during which a process
+ * was killed. The caller has the lock. */
 int state_open(struct state *state);
 void state_close(struct state *state);
 
-/* Begin: programs and an empty table, without ports. The caller has the lock, and has found that it is
- * off. If it fails, state_remove(). */
+/* Begin to monitor: make programs and an empty table, without ports. The caller has the lock,
+ * and has found that monitoring is off. If this fails, the caller calls state_remove(). */
 int state_begin(struct state *state, const struct settings *settings);
 
-/* The same beside the table that is open, in whose place it comes. The notifications stay. */
+/* Make programs and an empty table that replace those of the open state. Ports and notifications
+ * stay. */
 int state_reset(struct state *state, const struct settings *settings);
 
-/* End, and remove everything. The caller has the lock. */
+/* Stop monitoring, and remove everything. The caller has the lock. */
 void state_remove(struct state *state);
 
 /* Make the keys of the hash from a secret. */
 void state_set_secret(struct sdnmon_config *config, __u64 secret);
 
-/* A secret that nobody knows. */
+/* Draw a secret that nobody knows. */
 int state_draw_secret(__u64 *secret);

@@ -21,10 +21,11 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True)
 class Window:
-    """A part of the time in which the switch was monitored, as a flow's counts have it."""
+    """A part of the time in which the switch was monitored. Entries count packets and bytes by
+    window."""
 
     start_ns: int
-    """Unix time, nanoseconds, to some milliseconds."""
+    """Unix time in nanoseconds, exact to some milliseconds."""
     end_ns: int
 
 
@@ -37,7 +38,7 @@ class Entry:
     packets: int
     bytes: int
     windows: tuple[tuple[int, int, int], ...]
-    """Number of a window, packets and bytes in it; those without packets are left out."""
+    """Number of a window, packets and bytes in it. Windows without packets are left out."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,13 @@ class Table:
 
     entries: tuple[Entry, ...]
     windows: tuple[Window, ...]
-    """The time before the counter buffers, if there is any, then the slots, the earliest first."""
+    """The time before the counter buffers, if there is any, then their slots, the earliest
+    first."""
 
 
 class MonitoredSwitch:
-    """Monitoring at some interfaces. Its state is in a BPF file system; no process runs."""
+    """Monitors some interfaces by sfc-sdnmon. The state is in a BPF file system; no process
+    runs."""
 
     def __init__(self, host: Host, state: Path) -> None:
         """`host`: in the network namespace of the ports; `state`: a folder that does not exist yet,
@@ -60,22 +63,23 @@ class MonitoredSwitch:
         self._ports: tuple[str, ...] = ()
 
     def on(self, options: Sequence[str], ports: Sequence[str]) -> None:
-        """Begin, with these options of the tool. Raises MeasurementError."""
+        """Start to monitor packets at `ports`. `options` are those of `sfc-sdnmon on`. Raises
+        MeasurementError."""
         self._run("on", *options, *ports)
         self._began_ns = time.time_ns()
         self._ports = tuple(ports)
 
     def status(self) -> dict[str, Any]:
-        """What `sfc-sdnmon status` prints. Raises MeasurementError."""
+        """Return what `sfc-sdnmon status` prints. Raises MeasurementError."""
         return next(self._lines("status"))
 
     def detach(self) -> None:
-        """Count no further. Raises MeasurementError."""
+        """Stop counting; the table stays. Raises MeasurementError."""
         self._run("detach", *self._ports)
         self._ended_ns = time.time_ns()
 
     def table(self) -> Table:
-        """All entries, after `detach`. Raises MeasurementError."""
+        """Return all entries; call it after `detach`. Raises MeasurementError."""
         lines = self._lines("entries")
         head = next(lines)
         windows = self._windows(head)
@@ -90,10 +94,13 @@ class MonitoredSwitch:
         raise MeasurementError(f"{BINARY} stopped while it printed its table")
 
     def off(self) -> None:
-        """End, and remove everything. Harmless when it never began. Raises MeasurementError."""
+        """Stop monitoring, and remove everything. Harmless when it never began. Raises
+        MeasurementError."""
         self._run("off")
 
     def _windows(self, head: Mapping[str, Any]) -> tuple[Window, ...]:
+        """Return the windows of the counter buffers' epochs, in front of them one for the time
+        before."""
         slot_ns = round(head["interval_ms"] * _NS_PER_MS)
         starts = [
             self._began_ns + (epoch - 1) * slot_ns
@@ -120,7 +127,8 @@ class MonitoredSwitch:
 
 
 def _entry(line: Mapping[str, Any], first: int, oldest: int) -> Entry:
-    """`first`: epoch of the first window; the one before `oldest` has what slots do not have."""
+    """Read an entry. `first` is the epoch of the first window. If it is before `oldest`, that
+    window has what the counter buffers no longer hold: the total without the slots."""
     windows = [(epoch - first, packets, size) for epoch, packets, size in line["intervals"][::-1]]
     packets = line["packets"] - sum(count for _, count, _ in windows)
     size_bytes = line["bytes"] - sum(size for *_, size in windows)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Changes, prunes and prints the monitoring table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,11 @@
 #include "hash.h"
 #include "table.h"
 
-#define BATCH 4096 /* entries; more than any bucket has */
+#define BATCH 4096 /* entries that are read at once: more than any bucket has */
 
 /* --- changes --- */
 
+/* Have the program in the kernel change the table. Returns its answer, or -1 after complain(). */
 static int change(const struct program *program, struct sdnmon_change *asked)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = asked, .ctx_size_in = sizeof(*asked));
@@ -37,12 +39,12 @@ int table_add(const struct program *program, const struct sdnmon_key *key,
 		return 0;
 	if (answered != SDNMON_DONE && answered != SDNMON_THERE_ALREADY)
 		return -1;
-	/* Only now: the flow has an entry, so that packets do not ask for exclusions. */
+	/* This comes last: the flow has an entry now, so its packets do not look at exclusions. */
 	bpf_map_delete_elem(program->excluded, key);
 	return 0;
 }
 
-/* Before its entry goes: the next packet would make a new one. */
+/* Exclude a flow, before its entry goes: otherwise its next packet would make a new one. */
 static int keep_out(const struct program *program, const struct sdnmon_key *key)
 {
 	const __u8 yes = 1;
@@ -115,8 +117,8 @@ static int visit_batch(const struct program *program, const char *keys, char *en
 	return 0;
 }
 
-/* One system call for thousands of entries. The walk may see an entry twice or not at all only if it is
- * added or removed meanwhile. */
+/* Visit all entries. One system call reads thousands of them. An entry that is added or removed
+ * meanwhile may be visited twice or not at all; each other entry is visited once. */
 static int walk(const struct program *program, entry_visitor visit, void *context)
 {
 	char *keys = malloc(BATCH * key_bytes(program));
@@ -152,6 +154,7 @@ static bool is_sampled(const struct program *program, const struct sdnmon_key *k
 	return sdnmon_finish(sum) >> 32 < program->live->ratio;
 }
 
+/* Remove an entry that is sampled no longer, and that the controller has not added. */
 static int prune_one(const struct program *program, const struct sdnmon_key *key,
 		     struct sdnmon_entry *entry, void *context)
 {
@@ -176,11 +179,11 @@ int table_prune(const struct program *program, unsigned long *removed)
 
 struct printing {
 	FILE *out;
-	__u64 epoch, oldest; /* now, and the first one that is kept */
+	__u64 epoch, oldest; /* the epoch of now, and the oldest one that is kept */
 	unsigned long count;
 };
 
-/* The oldest epoch whose counts are in the buffers. */
+/* Return the oldest epoch whose counts are in the buffers. */
 static __u64 oldest_epoch(const struct program *program, __u64 epoch)
 {
 	__u64 first = program->live->clocks[program->live->clock].first;
@@ -188,7 +191,8 @@ static __u64 oldest_epoch(const struct program *program, __u64 epoch)
 	return epoch >= first + program->config->slots ? epoch - program->config->slots + 1 : first;
 }
 
-/* A copy that was made while a packet came may have a slot that is newer than the totals. */
+/* Is this copy of an entry consistent? One that was made while a packet came may have a slot
+ * that is newer than the totals. */
 static bool is_whole(const struct program *program, const struct sdnmon_entry *entry)
 {
 	for (__u32 i = 0; i < program->config->slots; i++)
@@ -198,8 +202,8 @@ static bool is_whole(const struct program *program, const struct sdnmon_entry *e
 	return true;
 }
 
-/* [[epoch, packets, bytes], ...], the latest first. A packet may have begun an epoch since the walk
- * began: what it counts belongs to none of those that are printed. */
+/* Print [[epoch, packets, bytes], ...], the latest first. If a packet has begun an epoch since
+ * the walk began, what it counts belongs to none of the printed epochs. */
 static void print_intervals(const struct program *program, const struct sdnmon_entry *entry,
 			    const struct printing *printing)
 {

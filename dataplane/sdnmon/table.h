@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitoring table from the user side. Functions return 0, or -1 after complain(). */
+/* The monitoring table, as the user side changes and reads it. Functions return 0, or -1 after
+ * complain(). */
 #pragma once
 
 #include <stdio.h>
@@ -11,15 +12,16 @@
 int table_add(const struct program *program, const struct sdnmon_key *key,
 	      enum sdnmon_answer *answer);
 
-/* Monitor a flow no longer. `*answer` is SDNMON_DONE or SDNMON_NOT_THERE. */
+/* Stop monitoring a flow. `*answer` is SDNMON_DONE or SDNMON_NOT_THERE. */
 int table_remove(const struct program *program, const struct sdnmon_key *key,
 		 enum sdnmon_answer *answer);
 
-/* Remove the entries of flows that are sampled no longer, since the ratio was lowered. */
+/* Remove the entries of flows that are no longer sampled, because the ratio was lowered. */
 int table_prune(const struct program *program, unsigned long *removed);
 
-/* Notify when there are more entries; 0: never. */
+/* Have a notification come when there are more entries; 0: never. */
 int table_set_notify(const struct program *program, __u64 entries);
 
-/* Print all entries, a line each, between a line that says what they are of and one with their number. */
+/* Print all entries, a line each. A line before them says of which epochs they are, one behind
+ * them how many there are. */
 int table_print(const struct program *program, FILE *out);

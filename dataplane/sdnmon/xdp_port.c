@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Puts SDN-Mon's program in front of an interface's XDP program, and takes it away. */
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -7,7 +8,8 @@
 #include "../attach/xdp.h"
 #include "xdp_port.h"
 
-/* All programs of a switch, before and after resets, call those of the same map. */
+/* Is this a program of the same switch? All of its programs, before and after resets, call the
+ * programs of the same map. */
 static bool is_ours(const struct xdp_program *found, int forwarders)
 {
 	struct bpf_map_info map = { 0 };
@@ -29,7 +31,7 @@ int xdp_put_in_front(int ifindex, const struct program *program)
 
 	if (error)
 		return error;
-	/* First, so that each frame finds the program behind. */
+	/* The map comes first, so that each frame finds the program behind. */
 	if (!is_ours(&found, program->forwarders))
 		error = bpf_map_update_elem(program->forwarders, &place, &found.program.fd,
 					    BPF_ANY);

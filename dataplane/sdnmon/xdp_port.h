@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting in front of the XDP program of an interface, which takes frames before tc: sfc-sff, or one that
- * feeds AF_XDP sockets. Ours comes in its place, and calls it for each frame. Who attached it keeps its
- * link. Functions return 0, or -errno. */
+/* Counts in front of the XDP program of an interface, which takes frames before tc: sfc-sff, or
+ * one that feeds AF_XDP sockets. SDN-Mon's program takes its place, and calls it for each frame.
+ * A process that attached it by a link keeps that link. Functions return 0, or -errno. */
 #pragma once
 
 #include "program.h"
 
-/* Put this program in front; also in place of an earlier one of the same switch. -ENOENT: there is no XDP
- * program. -EINVAL: it cannot be called by another one, as those for frames in several pieces. */
+/* Put this program in front, or in the place of an earlier one of the same switch. -ENOENT: the
+ * interface has no XDP program. -EINVAL: its program cannot be called by another one, for
+ * example because it takes frames in several pieces. */
 int xdp_put_in_front(int ifindex, const struct program *program);
 
-/* The program behind is alone again. `forwarders`: the map that a switch keeps. */
+/* Let the program behind be alone again. `forwarders` is the map that the switch keeps. */
 void xdp_take_away(int ifindex, int forwarders);

@@ -64,12 +64,12 @@ struct sent {
 enum reading { FRAME, END, DAMAGED };
 
 struct frame {
-	uint64_t due_ns; /* after the first one */
+	uint64_t due_ns; /* when it is due, after the first one */
 	size_t length;
 	uint8_t bytes[LONGEST];
 };
 
-/* What precedes the bytes of a frame. */
+/* Read what precedes the bytes of a frame. */
 static enum reading read_head(struct frame *frame, unsigned long long number)
 {
 	struct __attribute__((packed)) {
@@ -112,13 +112,13 @@ static enum reading read_frame(struct frame *frame, unsigned long long number)
 	return FRAME;
 }
 
-/* The socket blocks until there is room; a signal may interrupt that. */
+/* Send a frame. The socket blocks until there is room; a signal may interrupt that. */
 static bool send_frame(int fd, const struct frame *frame)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)ifindex };
 	ssize_t status;
 
-	/* Without it, filters of captures that ask for the protocol do not see the packet. */
+	/* Without the protocol, captures whose filters ask for it do not see the packet. */
 	memcpy(&to.sll_protocol, frame->bytes + 2 * ETH_ALEN, sizeof(to.sll_protocol));
 	do {
 		status = sendto(fd, frame->bytes, frame->length, 0, (const struct sockaddr *)&to,
@@ -127,7 +127,8 @@ static bool send_frame(int fd, const struct frame *frame)
 	return status >= 0;
 }
 
-/* One that is held up makes up for it: what is due already is sent at once. */
+/* Wait until a frame is due. A sender that was held up makes up for it: it sends at once what is
+ * due already. */
 static void wait_until(uint64_t due_ns)
 {
 	const struct timespec until = { .tv_sec = (time_t)(due_ns / NS_PER_S),
@@ -170,7 +171,7 @@ int main(int argc, char **argv)
 		complain("%s cannot be read: %s", input, strerror(errno));
 		return 1;
 	}
-	/* Protocol 0: it receives nothing. */
+	/* The socket has protocol 0, so it receives nothing. */
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		complain("no packet socket: %s%s", strerror(errno),

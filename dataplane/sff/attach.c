@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches sfc-sff's programs to interfaces, by XDP and tc. */
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -11,13 +12,15 @@
 #include "attach.h"
 #include "entries.h"
 
-#define FILTER_PRIORITY 0x8000 /* behind those of others: nothing comes after it */
+#define FILTER_PRIORITY 0x8000 /* behind filters of others: no filter comes after it */
 
+/* Interfaces that the programs are attached to. */
 static struct place {
 	int ifindex; /* 0: free */
-	int link; /* of XDP */
+	int link; /* of XDP: descriptor */
 } places[SFF_PORTS + 1];
 
+/* Find the place of an interface, or a free one (0). */
 static struct place *find(int ifindex)
 {
 	for (unsigned int i = 0; i < sizeof(places) / sizeof(*places); i++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs on the interfaces of the ports. */
+/* Attaches sfc-sff's programs to the interfaces of the ports. */
 #pragma once
 
 #include "entries.h"
 #include "sff.skel.h"
 
-/* Attach both programs to an interface, natively. If the process is killed, the tc program remains
- * until the interface goes, and drops everything. 0, or -1 after complain(). */
+/* Attach both programs to an interface, natively. If the process is killed, the tc program
+ * remains until the interface goes, and drops everything. Returns 0, or -1 after complain(). */
 int attach(struct sff_bpf *skeleton, const char *name, int ifindex);
 
-/* Detach them from all interfaces but these. */
+/* Detach both programs from all interfaces but these. */
 void attach_only(const int *ifindexes, unsigned int count);

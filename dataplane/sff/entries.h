@@ -4,17 +4,17 @@
 
 #include <linux/types.h>
 
-#define SFF_PORTS 256 /* numbers 1 to 255; 0: none */
-#define SFF_IFINDEXES 4096 /* of a network namespace, which numbers its interfaces from 1 on */
-#define SFF_HOPS 4096 /* counters of (SPI, SI) pairs; 0: none */
-#define SFF_PATH_LINES (SFF_HOPS / 2 - 1) /* of two generations all have a counter */
-#define SFF_HOP_SLOTS 8192 /* of a generation, a power of 2; at most a quarter is taken */
-#define SFF_PROBES 128 /* slots where an entry of a table may be */
+#define SFF_PORTS 256 /* numbers are 1 to 255; 0: no port */
+#define SFF_IFINDEXES 4096 /* numbers of a network namespace's interfaces, from 1 on */
+#define SFF_HOPS 4096 /* counters of (SPI, SI) pairs; number 0: none */
+#define SFF_PATH_LINES (SFF_HOPS / 2 - 1) /* so few that two generations all get a counter */
+#define SFF_HOP_SLOTS 8192 /* slots of a generation, a power of 2; at most a quarter is taken */
+#define SFF_PROBES 128 /* so many slots are tried for an entry of a table */
 #define SFF_STATIONS 32
 #define SFF_ROUTES 255
-#define SFF_MASKS 64 /* different masks of classifier rules */
+#define SFF_MASKS 64 /* most different masks of classifier rules */
 #define SFF_PROXY_FLOWS 65536 /* flows remembered for SFs that several paths share */
-#define SFF_TTL 63 /* of a new NSH (RFC 8300, 2.2) */
+#define SFF_TTL 63 /* TTL of a new NSH, recommended by RFC 8300, 2.2 */
 #define SFF_SAMPLING 64 /* one packet in so many is timed; a power of 2 */
 
 /* What is attached to a port. */
@@ -26,8 +26,8 @@ enum sff_port_kind {
 	SFF_PORT_UNDERLAY, /* a link to other nodes, or an SF that speaks NSH over VXLAN-GPE */
 };
 
-#define SFF_TAKES_XDP 1 /* its other end has a NAPI, so that XDP frames can be sent to it */
-#define SFF_SHARED 2 /* SFs behind the proxy: several paths come back by this port */
+#define SFF_TAKES_XDP 1 /* its other end has a NAPI, so it takes frames from XDP */
+#define SFF_SHARED 2 /* an SF behind the proxy: packets of several paths come back by this port */
 #define SFF_BYPASS_UNPARSED 4 /* endpoints: what cannot be classified bypasses the chain */
 
 struct sff_port {
@@ -35,7 +35,7 @@ struct sff_port {
 	__u8 flags;
 	__u16 mtu; /* bytes of packet, without Ethernet */
 	__u32 ifindex;
-	__u32 spi; /* PLAIN and not SHARED: how packets continue that come back */
+	__u32 spi; /* PLAIN and not SHARED: path of packets that come back */
 	__u8 si;
 	__u8 number;
 	__u8 unused[2];
@@ -46,13 +46,13 @@ enum sff_action {
 	SFF_TO_PLAIN, /* through the SFC proxy to an SF */
 	SFF_TO_GPE, /* to an SF or to another node's SFF, by NSH over VXLAN-GPE */
 	SFF_END, /* the path ends: the packet goes on without NSH */
-	SFF_END_GPE, /* the same, at an endpoint of another node: Ethernet over VXLAN-GPE */
+	SFF_END_GPE, /* the path ends at an endpoint of another node: Ethernet over VXLAN-GPE */
 };
 
 struct sff_hop {
 	__u8 action;
 	__u8 port; /* where packets leave */
-	__u8 from; /* the only port where packets with this SPI and SI may come from; 0: any */
+	__u8 from; /* the only port from which packets with this SPI and SI may come; 0: any */
 	__u8 back; /* TO_PLAIN: the port where they come back */
 	__u32 counter;
 	__u8 dst_mac[6];
@@ -62,9 +62,9 @@ struct sff_hop {
 };
 
 /* Tables have a generation, so that all of them change at once. Those of hops and rules are hash
- * tables with open addressing (Knuth, The Art of Computer Programming 3, 6.4) in arrays: an entry
- * is in the slot of its hash or in one of the next. A slot of another generation is free. The
- * kernel's hash maps touch more cache lines per lookup. */
+ * tables with open addressing (Knuth, The Art of Computer Programming 3, 6.4) in arrays: an
+ * entry is in the slot of its hash or in one of the next. A slot of another generation is free.
+ * The kernel's hash maps are not used here, because they touch more cache lines per lookup. */
 struct sff_hop_slot {
 	__u32 generation;
 	__u32 path; /* SPI << 8 | SI */
@@ -72,7 +72,7 @@ struct sff_hop_slot {
 	__u32 unused;
 };
 
-/* A classifier rule without what it leaves open, which is zero. */
+/* The condition of a classifier rule. What the rule leaves open is zero. */
 struct sff_tuple {
 	union {
 		struct {
@@ -94,7 +94,7 @@ struct sff_tuple {
 #define SFF_TUPLE_SHORT 2 /* words of a tuple without rests of IPv6 addresses */
 #define SFF_TUPLE_REST 3
 
-/* Half a cache line. Rests of IPv6 addresses are in another table. */
+/* A slot for a rule, half a cache line long. Rests of IPv6 addresses are in another table. */
 struct sff_rule_slot {
 	__u64 tuple[SFF_TUPLE_SHORT];
 	__u32 generation;
@@ -113,24 +113,26 @@ struct sff_mask {
 	__u32 ports[SFF_PORTS / 32]; /* a bit for each port that has a rule with this mask */
 };
 
+/* Has this port a rule with this mask? */
 static inline __attribute__((always_inline)) int sff_mask_has(const struct sff_mask *mask,
 							      __u8 port)
 {
 	return mask->ports[port / 32] >> port % 32 & 1;
 }
 
+/* Does the tuple have rests of IPv6 addresses? */
 static inline __attribute__((always_inline)) __u32 sff_has_rest(const struct sff_tuple *tuple)
 {
 	return (tuple->words[2] | tuple->words[3] | tuple->words[4]) != 0;
 }
 
-/* The multipliers are those of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom
- * Number Generators", 2014). */
+/* Hash a path. The multipliers are those of SplitMix64 (Steele, Lea, Flood: "Fast Splittable
+ * Pseudorandom Number Generators", 2014). */
 static inline __attribute__((always_inline)) __u32 sff_hash_path(__u32 path)
 {
 	__u64 hash = path * 0xbf58476d1ce4e5b9ULL;
 
-	/* One product alone puts SPIs at regular distances next to each other. */
+	/* One product alone would put SPIs at regular distances next to each other. */
 	hash ^= hash >> 32;
 	return (__u32)(hash * 0x94d049bb133111ebULL >> 32);
 }
@@ -147,7 +149,7 @@ static inline __attribute__((always_inline)) __u32 sff_hash_tuple(const struct s
 	return (__u32)(hash * 0x94d049bb133111ebULL >> 32);
 }
 
-/* Where a MAC address is, for packets that bypass the chain. */
+/* Key of the table of stations: where a MAC address is, for packets that bypass the chain. */
 struct sff_station_key {
 	__u32 generation;
 	__u8 mac[6];
@@ -161,16 +163,16 @@ struct sff_station {
 	__be32 dst_ip;
 };
 
-/* Other nodes and SFs, for packets in transit between them. */
+/* Key of the table of routes: other nodes and SFs, for packets in transit between them. */
 struct sff_route_key {
 	__u32 generation;
 	__be32 address;
 };
 
-/* How the XDP program tells the tc program where a finished frame goes: by another destination
- * address, which stands for an interface and the frame's own address. It is SFF_EXIT_MAC, and then
- * the place of the hop in a table, or, if the address is not that of the hop, ifindex << 20 | hash
- * of the address. */
+/* The XDP program tells the tc program where a finished frame goes by another destination
+ * address, which stands for an interface and the frame's own address. It is SFF_EXIT_MAC, and
+ * then the place of the hop in a table, or, if the address is not that of the hop, ifindex << 20
+ * | hash of the address. */
 struct sff_exit_key {
 	__u8 mac[6];
 	__u8 unused[2];
@@ -194,14 +196,14 @@ enum sff_verdict {
 	SFF_VERSION, /* NSH version is not 0 */
 	SFF_MD_TYPE, /* neither MD type 1 nor 2 */
 	SFF_LENGTH, /* NSH length does not fit the MD type */
-	SFF_OAM, /* O bit: we have no OAM procedures (RFC 8300, 2.2) */
+	SFF_OAM, /* O bit: this SFF has no OAM procedures (RFC 8300, 2.2) */
 	SFF_TTL_EXHAUSTED, /* TTL would become 0 */
 	SFF_SI_ZERO, /* SI is 0 */
 	SFF_NO_PATH, /* SPI and SI are not in the table */
-	SFF_WRONG_PORT, /* they are, but come from another port */
+	SFF_WRONG_PORT, /* SPI and SI are in the table, but the packet comes from another port */
 	SFF_NEXT_PROTOCOL, /* NSH carries something other than Ethernet, IPv4, IPv6 */
 	SFF_UNPARSED, /* from an endpoint: the classifier cannot read it */
-	SFF_NOT_IP, /* came back from an SF behind the proxy */
+	SFF_NOT_IP, /* no IP packet, though it came back from an SF behind the proxy */
 	SFF_NO_FLOW, /* came back from a shared SF, in a flow that never went there */
 	SFF_NO_STATION, /* bypasses the chain to an unknown MAC address */
 	SFF_OVERSIZE, /* larger than the MTU of the port where it would leave */
@@ -209,13 +211,13 @@ enum sff_verdict {
 	SFF_VERDICTS,
 };
 
-/* Per CPU, numbers all: user space adds them up. */
+/* Totals of a CPU. All are numbers, which user space adds up. */
 struct sff_totals {
 	__u64 verdicts[SFF_VERDICTS];
 	__u64 seen;
-	__u64 random; /* state of a generator; its sum says nothing */
+	__u64 random; /* state of a generator; its sum means nothing */
 	__u64 timed; /* packets whose processing was timed */
-	__u64 time_ns; /* of these */
+	__u64 time_ns; /* time that these took */
 };
 
 struct sff_counter {
@@ -224,11 +226,11 @@ struct sff_counter {
 	__u64 timed;
 	__u64 time_ns;
 	__u64 traced; /* packets that were recognised at this lookup and the one before */
-	__u64 away_ns; /* of these, since the SFF had sent them on */
-	__u64 since_first_ns; /* of these, since the SFF had first received them */
+	__u64 away_ns; /* time of these since the SFF had sent them on */
+	__u64 since_first_ns; /* time of these since the SFF had first received them */
 };
 
-/* Changed by the user side while programs run. */
+/* Settings that the user side changes while the programs run. */
 struct sff_settings {
 	__u32 generation;
 	__u32 masks[2]; /* how many there are, by parity of the generation */
@@ -238,7 +240,7 @@ struct sff_settings {
 	__u8 mac[6]; /* of this node */
 };
 
-/* In front of a frame that goes round by the tap. */
+/* Header in front of a frame that goes round by the tap. */
 struct sff_tap_header {
 	__u8 macs[12];
 	__be16 protocol; /* SFF_TAP_PROTOCOL */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Writes the kernel's tables, and reads its counters. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -63,13 +64,15 @@ unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, un
 	while (slots < 2 * rules)
 		slots *= 2;
 	skeleton->rodata->rule_slots = slots;
-	/* For two generations. */
+	/* There are two generations, so the maps have twice the slots. */
 	return bpf_map__set_max_entries(skeleton->maps.rules, 2 * slots) ||
 			       bpf_map__set_max_entries(skeleton->maps.rule_rests, 2 * slots)
 		       ? 0
 		       : rules;
 }
 
+/* Map an array of the kernel into memory: its entries are then written without a system call
+ * each. */
 static void *map_array(struct bpf_map *map)
 {
 	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
@@ -91,7 +94,8 @@ int maps_open(struct sff_bpf *skeleton)
 	return hop_slots && rule_slots && rule_rests ? 0 : -1;
 }
 
-/* The slot that holds the path, or where it belongs; NULL: there is no room for it. */
+/* Return the slot that holds a path, or the free one where it belongs; NULL if there is no room
+ * for it. */
 static struct sff_hop_slot *hop_slot(__u32 path, __u32 generation)
 {
 	struct sff_hop_slot *half = &hop_slots[(generation & 1) * SFF_HOP_SLOTS];
@@ -106,7 +110,8 @@ static struct sff_hop_slot *hop_slot(__u32 path, __u32 generation)
 	return NULL;
 }
 
-/* The same for a rule. */
+/* Return the slot that holds a rule, or the free one where it belongs; NULL if there is no room
+ * for it. */
 static struct sff_rule_slot *rule_slot(const struct sff_tuple *tuple, __u32 generation, __u32 slots)
 {
 	size_t half = (generation & 1) * (size_t)slots;
@@ -125,7 +130,8 @@ static struct sff_rule_slot *rule_slot(const struct sff_tuple *tuple, __u32 gene
 	return NULL;
 }
 
-/* A path keeps its counter, also when it is gone, as long as there are enough of them. */
+/* Return the number of a path's counter. A path keeps its counter, also when it is gone, as long
+ * as there are enough counters. */
 static __u32 counter_of(__u32 path)
 {
 	__u32 vacant = 0;
@@ -148,7 +154,8 @@ static bool has_hop(const struct tables *tables, __u32 path)
 	return false;
 }
 
-/* If there are not enough counters for new tables: take those of paths that are gone. */
+/* If there are not enough counters for new tables, take those of paths that are gone. Returns 0,
+ * or -1. */
 static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
 	int map = bpf_map__fd(skeleton->maps.counters);
@@ -170,7 +177,8 @@ static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables,
 	return 0;
 }
 
-/* Remove the interfaces of an old generation from its half, which another one gets. */
+/* Remove the interfaces of an old generation from its half of the map, which a new one gets.
+ * Returns 0, or -1. */
 static int clear_interfaces(struct sff_bpf *skeleton, __u32 generation)
 {
 	static const struct sff_port none;
@@ -212,7 +220,8 @@ static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, cons
 	return 0;
 }
 
-/* Practically never: at most a quarter of the slots for paths is taken, half of those for rules. */
+/* Complain that there is no slot. This hardly ever happens: at most a quarter of the slots for
+ * paths is taken, and half of those for rules. */
 static int no_slot(const char *what)
 {
 	complain("too many %s have similar hashes: leave one out or change one", what);
@@ -269,7 +278,8 @@ static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, __u
 	return 0;
 }
 
-/* Of two rules with the same condition the first one wins. -1: there is no slot. */
+/* Write a rule. Of two rules with the same condition the first one wins. Returns -1 if there is
+ * no slot. */
 static int put_rule(const struct rule_line *line, __u32 generation, __u32 slots)
 {
 	struct sff_rule_slot *slot = rule_slot(&line->tuple, generation, slots);
@@ -302,7 +312,7 @@ static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u3
 	return 0;
 }
 
-/* Remove a map's entries of a generation, which is the first number of each key. */
+/* Remove a map's entries of a generation. The generation is the first number of each key. */
 static void forget(struct bpf_map *map, __u32 generation)
 {
 	size_t bytes = bpf_map__key_size(map);
@@ -313,7 +323,8 @@ static void forget(struct bpf_map *map, __u32 generation)
 	while (!ended) {
 		__u32 of;
 
-		/* Before this one is deleted: without it the walk would begin anew. */
+		/* The next key is fetched before this one is deleted: without this one the walk
+		 * would begin anew. */
 		ended = bpf_map_get_next_key(fd, keys[turn], keys[!turn]);
 		memcpy(&of, keys[turn], sizeof(of));
 		if (of == generation)
@@ -322,7 +333,8 @@ static void forget(struct bpf_map *map, __u32 generation)
 	}
 }
 
-/* Rules are looked up in the generation in use alone. */
+/* Forget the entries of a generation. Rules need not be forgotten: they are looked up only in
+ * the generation in use. */
 static void forget_generation(struct sff_bpf *skeleton, __u32 generation)
 {
 	struct sff_hop_slot *half = &hop_slots[(generation & 1) * SFF_HOP_SLOTS];
@@ -334,7 +346,7 @@ static void forget_generation(struct sff_bpf *skeleton, __u32 generation)
 	forget(skeleton->maps.routes, generation);
 }
 
-/* Of tables that were refused: the next ones get the same generation. */
+/* Forget the rules of tables that were refused, because the next tables get the same generation. */
 static void forget_rules(__u32 generation, __u32 slots)
 {
 	struct sff_rule_slot *half = &rule_slots[(generation & 1) * (size_t)slots];
@@ -349,7 +361,7 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 	struct sff_settings *settings = &skeleton->bss->settings;
 	__u32 generation = settings->generation + 1;
 
-	/* Its half of the arrays is written next. */
+	/* The new generation gets the half of the arrays that the previous one had. */
 	maps_forget_previous(skeleton);
 	settings->masks[generation & 1] = tables->mask_count;
 	if (put_ports(skeleton, tables, interfaces, generation) ||

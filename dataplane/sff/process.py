@@ -1,4 +1,4 @@
-"""A running sfc-sff: its tables, and what it counts."""
+"""Starts sfc-sff, changes its tables and reads its counters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sfcperf.hosts.base import Host, Process
 
 BINARY = "sfc-sff"
 TAP_HEADER_BYTES = 16
-"""In front of a frame that goes round by the tap (entries.h)."""
+"""Length of the header in front of a frame that goes round by the tap (entries.h)."""
 RELOAD_TIMEOUT_S = 5.0
 _POLL_S = 0.0005
 
 
 class SffProcess(StatsProcess):
-    """An sfc-sff in a node's network namespace. Its programs leave with it."""
+    """An sfc-sff in a node's network namespace. Its BPF programs leave with the process."""
 
     binary = BINARY
 
@@ -30,7 +30,7 @@ class SffProcess(StatsProcess):
 
     @classmethod
     def launch(cls, name: str, host: Host, tables: str) -> Self:
-        """Start it with these tables (README.md) and wait until it forwards. Raises
+        """Start sfc-sff with these tables (README.md) and wait until it forwards. Raises
         DeploymentError."""
         file = _tables_file(name, host)
         file.write_text(tables)
@@ -43,8 +43,8 @@ class SffProcess(StatsProcess):
         return running
 
     def change(self, tables: str) -> None:
-        """Use these tables from now on: all of them at once, or none. Raises DeploymentError,
-        MeasurementError."""
+        """Make sfc-sff use these tables from now on: all of them at once, or none. Raises
+        DeploymentError, MeasurementError."""
         before = self.fresh()["loads"]
         self._tables.write_text(tables)
         self._process.send_signal(signal.SIGHUP)
@@ -63,7 +63,7 @@ class SffProcess(StatsProcess):
             raise DeploymentError(f"{self._name}: {event['refused']}")
 
     def counters(self) -> Mapping[str, int]:
-        """Frames since the start, now.
+        """Return how many frames were counted since the start, until now.
 
         `received` at all ports; `forwarded` along paths; `bypassed`, between endpoints or in
         transit; `dropped`, and `dropped_REASON` per reason; `hop_spiN_siM` and

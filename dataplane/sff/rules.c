@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads classifier rules, and splits them into masked tuples. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -8,13 +9,14 @@
 #include "rules.h"
 
 #define PORT_BITS 16
-#define MOST_PREFIXES 30 /* of a range of ports: 2 * 16 - 2 */
+#define MOST_PREFIXES 30 /* a range of ports becomes at most 2 * 16 - 2 prefixes */
 
 /* A value under a mask, both in host byte order. */
 struct masked {
 	__u16 value, mask;
 };
 
+/* Take a prefix of IPv4 or IPv6, and note the version of IP. Returns 0, or -1 after complain(). */
 static int take_prefix(struct words *words, const char *name, struct rule_text *rule,
 		       struct prefix *prefix)
 {
@@ -121,7 +123,7 @@ int rule_take(struct words *words, struct rule_text *rule)
 				  "destination, source-port, or destination-port");
 }
 
-/* The fewest masked values that make up a range. */
+/* Split a range of ports into as few masked values as possible. Returns how many there are. */
 static unsigned int split(const struct port_range *range, struct masked *parts)
 {
 	long low = range->low, high = range->high;
@@ -144,7 +146,7 @@ static unsigned int split(const struct port_range *range, struct masked *parts)
 	return count;
 }
 
-/* The bits of an address's 32-bit word that a prefix of so many bits fixes. */
+/* Return the bits of an address's 32-bit word that a prefix of so many bits fixes. */
 static __be32 fixed_bits(long bits, int word)
 {
 	long left = bits - 32 * word;
@@ -168,6 +170,8 @@ static void put_prefixes(const struct rule_text *rule, struct sff_tuple *value,
 	}
 }
 
+/* Return the number of a mask, which is new or was there; -1 after complain() if there are too
+ * many. */
 static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 rank,
 		       struct tables *tables)
 {
@@ -183,6 +187,7 @@ static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 
 	return (int)tables->mask_count++;
 }
 
+/* Add a rule whose ports are masked values to the tables. Returns 0, or -1 after complain(). */
 static int add(struct words *words, const struct rule_text *rule, struct masked source,
 	       struct masked destination, __u32 rank, struct tables *tables)
 {

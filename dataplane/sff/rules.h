@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classifier rules: prefixes and port ranges become masked 5-tuples. */
+/* Classifier rules: their prefixes and port ranges become masked 5-tuples. */
 #pragma once
 
 #include "tables.h"
@@ -26,8 +26,8 @@ struct rule_text {
 	struct port_range source_port, destination_port;
 };
 
-/* Take one condition of a rule from the line. */
+/* Take one condition of a rule from the line. Returns 0, or -1 after complain(). */
 int rule_take(struct words *words, struct rule_text *rule);
 
-/* Add the rule to the tables. Earlier rules win. */
+/* Add the rule to the tables. Earlier rules win. Returns 0, or -1 after complain(). */
 int rule_add(struct words *words, const struct rule_text *rule, struct tables *tables);

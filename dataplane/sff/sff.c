@@ -15,7 +15,7 @@
 #include "attach.h"
 #include "maps.h"
 
-#define ON_THE_WAY_MS 1000 /* packets that old tables sent on their way have arrived by then */
+#define ON_THE_WAY_MS 1000 /* packets that old tables sent on their way arrive within this time */
 
 const char tool_name[] = "sfc-sff";
 
@@ -50,10 +50,10 @@ static struct tool_option descriptions[] = {
 
 static struct sff_bpf *skeleton;
 static unsigned int room; /* for classifier rules */
-static unsigned long loads; /* of the tables, after the first */
-static char refused[512]; /* why the last one was refused; "": it was not */
+static unsigned long loads; /* of the tables, after the first load */
+static char refused[512]; /* why the last load was refused; "": it was not */
 
-/* Number of an interface of this namespace, or -1 after complain(). */
+/* Return the number of an interface of this namespace, or -1 after complain(). */
 static int find_index(const char *name)
 {
 	int index = (int)if_nametoindex(name);
@@ -76,6 +76,7 @@ struct attached {
 	unsigned int count;
 };
 
+/* Attach to the interfaces of the tap and of all ports. Returns 0, or -1 after complain(). */
 static int attach_all(const struct tables *tables, const int *interfaces, struct attached *now)
 {
 	if (skeleton->rodata->tap_far) {
@@ -93,7 +94,8 @@ static int attach_all(const struct tables *tables, const int *interfaces, struct
 	return 0;
 }
 
-/* What packets on their way rely on, and what the programs were loaded with. */
+/* Refuse another address of the node or other interfaces of the tap: packets on their way rely
+ * on them, and the programs were loaded with them. */
 static int check_same_node(const struct tables *tables)
 {
 	static struct tables first;
@@ -116,7 +118,7 @@ static int check_same_node(const struct tables *tables)
 	return -1;
 }
 
-/* Attach to the interfaces, and use the tables; or let everything be as it was. */
+/* Attach to the interfaces, and use the tables. If that fails, all is as it was. */
 static int use(const struct tables *tables)
 {
 	static struct attached before;
@@ -140,6 +142,7 @@ static int use(const struct tables *tables)
 	return 0;
 }
 
+/* Load the programs, and use the first tables. Returns 0, or -1 after complain(). */
 static int load(const struct tables *tables)
 {
 	int near = 0, far = 0;
@@ -182,6 +185,7 @@ static void report_counters(bool print)
 	stats_end(print);
 }
 
+/* Read the tables again, and use them, or note why they are refused. */
 static void reload(void)
 {
 	struct tables tables;
@@ -196,7 +200,7 @@ static void reload(void)
 
 static void serve(const sigset_t *signals)
 {
-	bool changed = false; /* the tables, and the previous ones are still there */
+	bool changed = false; /* the tables have changed, and the previous ones are still there */
 
 	puts("{\"event\": \"ready\"}");
 	fflush(stdout);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads the tables' file of sfc-sff, line by line. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,7 +12,7 @@
 #include "tables.h"
 #include "words.h"
 
-/* In the order of enum sff_port_kind, without the first. */
+/* Words for enum sff_port_kind, without the first. */
 static const char *const kinds[] = { "endpoint", "nsh", "plain", "underlay", NULL };
 static const char *const actions[] = { "nsh", "plain", "gpe", "end", "end-gpe", NULL };
 static const char *const answers[] = { "no", "yes", NULL };
@@ -93,7 +94,8 @@ static int require_kind(struct words *words, const struct tables *tables, long n
 			   kinds[has - SFF_PORT_ENDPOINT], kinds[kind - SFF_PORT_ENDPOINT]);
 }
 
-/* A port of this kind; SFF_PORT_NONE: of any. */
+/* Take the number of a port of this kind (SFF_PORT_NONE: of any kind), which a line above
+ * describes. */
 static int take_known_port(struct words *words, const struct tables *tables, const char *name,
 			   enum sff_port_kind kind, __u8 *port)
 {
@@ -119,7 +121,8 @@ static int take_path(struct words *words, __u32 *path)
 	return 0;
 }
 
-/* Packets that return from an SF behind the proxy continue on their path. */
+/* Note how packets continue that come back from an SF behind the proxy. If several paths come
+ * back by its port, it is shared. */
 static void continue_from(struct tables *tables, const struct hop_line *line)
 {
 	struct sff_port *back = &tables->ports[line->hop.back].port;
@@ -131,7 +134,8 @@ static void continue_from(struct tables *tables, const struct hop_line *line)
 	back->si = line->hop.back_si;
 }
 
-/* Kind of the port where packets leave, by enum sff_action. An NSH may go to any that takes it. */
+/* Kind of the port by which packets leave, by enum sff_action. An NSH may leave by any port that
+ * takes it. */
 static const enum sff_port_kind leaves_by[] = {
 	[SFF_TO_NSH] = SFF_PORT_NONE,	   [SFF_TO_PLAIN] = SFF_PORT_PLAIN,
 	[SFF_TO_GPE] = SFF_PORT_UNDERLAY,  [SFF_END] = SFF_PORT_ENDPOINT,
@@ -212,7 +216,7 @@ static int read_route(struct words *words, struct tables *tables)
 	return no_more(words);
 }
 
-/* What a rule says, before port ranges become masks. */
+/* Read a rule, before its port ranges become masks. */
 static int read_rule(struct words *words, struct tables *tables)
 {
 	struct rule_text rule = { 0 };
@@ -246,7 +250,7 @@ static int read_line(struct words *words, struct tables *tables)
 		words, "a line starts with node, tap, trace, port, path, station, route, or rule");
 }
 
-/* What only the whole file shows. */
+/* Check what only the whole file shows. */
 static int check_all(const char *path, const struct tables *tables)
 {
 	if (!tables->has_node) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of the data plane, as a text file gives them. README.md describes its lines. */
+/* Tables of sfc-sff, as a text file gives them. README.md describes its lines. */
 #pragma once
 
 #include <net/if.h>
@@ -58,8 +58,8 @@ struct tables {
 	__u32 trace;
 };
 
-/* Read a file with at most so many rules, where a range of ports counts as several. 0, or -1 after
- * complain(), which names the line. `tables` is to be freed in both cases. */
+/* Read a file with at most so many rules; a range of ports counts as several. Returns 0, or -1
+ * after complain(), which names the line. The caller frees `tables` in both cases. */
 int tables_read(const char *path, unsigned int most_rules, struct tables *tables);
 
 void tables_free(struct tables *tables);

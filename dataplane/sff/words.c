@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Words of a line in the tables' file, which SFCPerf writes for sfc-sff. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <net/if.h>
@@ -21,7 +22,7 @@ int refuse_line(const struct words *words, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	/* A file may contain anything; a terminal does not take it all. */
+	/* A file may contain anything, and a terminal would obey control characters. */
 	for (char *c = text; *c; c++)
 		if (!isprint((unsigned char)*c))
 			*c = '?';
@@ -39,6 +40,7 @@ int words_begin(struct words *words, char *line, size_t bytes)
 	return 0;
 }
 
+/* Skip blanks. Returns the start of the next word, or of nothing. */
 static char *start(struct words *words)
 {
 	while (isblank((unsigned char)*words->rest))
@@ -60,6 +62,7 @@ bool offers(struct words *words, const char *word)
 	       (!next[bytes] || isblank((unsigned char)next[bytes]));
 }
 
+/* Take the next word. Returns NULL if the line has ended. */
 static char *next(struct words *words)
 {
 	char *word = start(words);
@@ -70,6 +73,8 @@ static char *next(struct words *words)
 	return *word ? word : NULL;
 }
 
+/* Take the next word as the value of `name`. Returns NULL after complain() if the line has
+ * ended. */
 static char *next_value(struct words *words, const char *name)
 {
 	char *value = next(words);
@@ -79,7 +84,7 @@ static char *next_value(struct words *words, const char *name)
 	return value;
 }
 
-/* Take the word `name`. */
+/* Take the word `name`. Returns 0, or -1 after complain(). */
 static int skip_word(struct words *words, const char *name)
 {
 	if (!offers(words, name))
@@ -130,7 +135,7 @@ int take_interface_name(struct words *words, const char *name, char *text)
 	return skip_word(words, name) || next_interface_name(words, name, text);
 }
 
-/* "one, two, three" */
+/* Return the choices as text, such as "one, two, three". */
 static const char *listed(const char *const *choices)
 {
 	static char text[128];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of the tables' file, word by word. Functions return 0, or -1 after complain(). */
+/* Takes a line of the tables' file apart, word by word. Functions return 0, or -1 after
+ * complain(). */
 #pragma once
 
 #include <linux/types.h>
@@ -12,14 +13,14 @@ struct words {
 	char *rest;
 };
 
-/* `bytes`: of the line, which ends with zero. 0, or -1 after complain(). */
+/* Begin a line of so many bytes, which a zero ends. Zero bytes inside it are refused. */
 int words_begin(struct words *words, char *line, size_t bytes);
 bool ended(struct words *words);
 
 /* Is this the next word? */
 bool offers(struct words *words, const char *word);
 
-/* Each takes the word `name`, and then a value. */
+/* Each of these takes the word `name`, and then a value. */
 int take_number(struct words *words, const char *name, long least, long most, long *number);
 int take_interface_name(struct words *words, const char *name, char *text);
 int take_choice(struct words *words, const char *name, const char *const *choices, long *place);
@@ -27,17 +28,17 @@ int take_mac(struct words *words, const char *name, __u8 *mac);
 int take_address(struct words *words, const char *name, __be32 *address);
 char *take_value(struct words *words, const char *name);
 
-/* A value without a word in front. `name` is for complaints. */
+/* Each of these takes a value without a word in front. `name` is for complaints. */
 int next_number(struct words *words, const char *name, long least, long most, long *number);
 int next_interface_name(struct words *words, const char *name, char *text);
 
 int no_more(struct words *words);
 
-/* Complain about the line. Returns -1. */
+/* Complain, with the file's name and the line's number. Returns -1, for the caller to return. */
 int refuse_line(const struct words *words, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* One more item at the end of a LIST(), zeroed. */
+/* Add an item, which is zero, at the end of a LIST(). Returns the item. */
 #define grow(list)                                                                                 \
 	((typeof((list)->items))grow_bytes((void **)&(list)->items, &(list)->count, &(list)->room, \
 					   sizeof(*(list)->items)))

@@ -19,7 +19,8 @@ _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
 class DeploymentDescription(DriverUnderTest):
-    """Tests of the `Deployment`."""
+    """Tests whether the `Deployment` that a driver returns is true: of the endpoints, functions,
+    hops, meters and facts. `DriverConformance` inherits it for the authors of drivers."""
 
     @pytest.fixture
     def built(self) -> Deployment:
@@ -27,7 +28,8 @@ class DeploymentDescription(DriverUnderTest):
         return self.deployed(self.longest)
 
     def test_endpoints_are_as_asked(self, built: Deployment) -> None:
-        """Node, address, interface and MTU are those of the endpoint's machine."""
+        """Name and node are those of the scenario, addresses are two different ones of IPv4, and
+        the interface exists on the endpoint's machine with this MTU."""
         scenario = self.chain(self.longest)
         for endpoint, spec in ((built.client, scenario.client), (built.server, scenario.server)):
             assert (endpoint.name, endpoint.node) == (spec.name, spec.node)
@@ -48,6 +50,7 @@ class DeploymentDescription(DriverUnderTest):
             assert all(isinstance(cpu, int) and cpu >= 0 for cpu in function.vcpus)
             assert kind.nsh_aware or not function.nsh_aware
             for interface in function.interfaces:
+                # Raises KeyError if the host has no such interface.
                 traffic.interface_packets(function.host, interface)
 
     def test_hosts_are_separate(self, built: Deployment) -> None:

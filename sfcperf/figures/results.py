@@ -80,8 +80,9 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def line_results(run: RunStore, spec: FigureSpec, planned: Results) -> Results:
-    """Derive results from what the lines of a figure show. They are those of a made-up probe, which
-    is labelled as the figure, and whose scenarios are each planned scenario with each line.
+    """Derive the results of a figure with lines. They look like those of one probe that does not
+    exist: its label and metric are those of the figure (`spec.probe`, `spec.metric`), and it has a
+    scenario for each line and each planned scenario.
 
     Raises InputError if the run folder is damaged.
     """

@@ -195,6 +195,8 @@ def _fit_line(plot: Plot, series: Series, fit: LineFit) -> dict[str, Any]:
 
 
 def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
+    """A row of the report's table of fitted lines: series (or the figure's title), slope with its
+    interval, intercept, quality of the fit, number of trials."""
     unit = next((row.unit for row in plot.summaries), "")
     scale = units.scale_for([fit.slope], unit, plot.spec.metric)
     half_width = units.half_width(fit.slope_low, fit.slope_high)

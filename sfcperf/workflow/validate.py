@@ -122,6 +122,8 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
 
     def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
         for error in check(validator, wanted, value, schema) or ():
+            # `schema` has the `$ref`; its description is of the value. An error deeper in the
+            # value, or in the name of one of its keys, needs another description.
             is_value_itself = not error.path and "propertyNames" not in error.schema_path
             if is_value_itself and "description" in schema:
                 error.place = schema["description"]

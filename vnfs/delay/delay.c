@@ -48,7 +48,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
-/* Ends the program with status 2 and a message when an option is wrong. */
+/* Parse the command line. A wrong option ends the program with status 2 and a message. */
 static const struct options *parse_options(int argc, char **argv)
 {
 	options_parse(argc, argv, documentation, NULL, descriptions, NULL);
@@ -58,6 +58,7 @@ static const struct options *parse_options(int argc, char **argv)
 	return &options;
 }
 
+/* What both threads know. */
 struct work {
 	const struct options *options;
 	struct queue *queue;
@@ -88,12 +89,12 @@ static void report_counters(const struct statistics *statistics)
 	stats_end(true);
 }
 
-/* A TUN device of IPv4 packets without extra header and without offloads; it goes with the
- * descriptor. -1 after complain(). */
+/* Create a TUN device for IPv4 packets, without extra header and without offloads. It goes with
+ * its descriptor, which is returned; -1 after complain(). */
 static int tun_open(const char *name)
 {
-	/* No TUNSETOFFLOAD: the kernel completes checksums and segments before it hands packets
-	 * over. */
+	/* TUNSETOFFLOAD is not called, so the kernel completes checksums and segments before it
+	 * hands packets over. */
 	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
 	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
@@ -110,6 +111,7 @@ static int tun_open(const char *name)
 	return fd;
 }
 
+/* The thread that forwards. */
 static void *run(void *argument)
 {
 	struct work *work = argument;
@@ -123,7 +125,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Report counters until SIGTERM or SIGINT. A thread of its own forwards packets, so that no report
+/* Report counters until SIGTERM or SIGINT. Another thread forwards packets, so that no report
  * delays them. */
 static int serve(struct work *work, const sigset_t *signals)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Forwards packets of a TUN device after a delay. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 
 #define NS_PER_S 1000000000ULL
 
-/* So shortly before a packet is due no other is read: that takes about as long. */
+/* No packet is read in so short a time before another one is due: reading takes about as long. */
 #define READ_TIME_NS 3000
 
 static void note_delay(struct statistics *statistics, uint64_t delay_ns)
@@ -25,7 +26,7 @@ static void note_delay(struct statistics *statistics, uint64_t delay_ns)
 	counter_add(&statistics->forwarded, 1);
 }
 
-/* The delay that is counted ends where the kernel begins to take the packet. */
+/* Send the oldest packet. The delay that is counted ends where the kernel begins to take it. */
 static void send_head(int tun, struct queue *queue, struct statistics *statistics)
 {
 	const struct packet *packet = queue_head(queue);
@@ -38,7 +39,7 @@ static void send_head(int tun, struct queue *queue, struct statistics *statistic
 	queue_pop(queue);
 }
 
-/* 1: a packet was read; 0: there was none; -1 after complain(). */
+/* Read a packet. Returns 1 if there was one, 0 if there was none, or -1 after complain(). */
 static int receive(int tun, struct queue *queue, struct statistics *statistics)
 {
 	static uint8_t lost[PACKET_BYTES];
@@ -51,7 +52,7 @@ static int receive(int tun, struct queue *queue, struct statistics *statistics)
 		complain("cannot read from the TUN device: %s", strerror(errno));
 		return -1;
 	}
-	/* IPv6 is what the kernel itself sends by the device. */
+	/* IPv6 packets are the kernel's own: it sends them by each device. */
 	if (bytes == 0 || (packet ? packet->data[0] : lost[0]) >> 4 != 4)
 		return 1;
 	counter_add(&statistics->received, 1);
@@ -65,8 +66,8 @@ static int receive(int tun, struct queue *queue, struct statistics *statistics)
 	return 1;
 }
 
-/* Sleep until a packet arrives, `until_ns` (0: never), or `stop` is readable. Returns whether it
- * is. */
+/* Sleep until a packet arrives, until `until_ns` (0: for ever), or until `stop` is readable.
+ * Returns whether `stop` is readable. */
 static bool sleep_until(uint64_t until_ns, int tun, int stop)
 {
 	struct pollfd files[] = { { .fd = stop, .events = POLLIN },
@@ -89,7 +90,7 @@ int forward_packets(const struct options *options, int tun, int stop, struct que
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		int taken;
 
-		/* While packets follow closely it never sleeps, and would not see `stop`. */
+		/* While packets follow closely, the loop never sleeps, and would not see `stop`. */
 		if (++turns % 4096 == 0 && sleep_until(1, tun, stop))
 			return 0;
 		if (head && now >= due) {

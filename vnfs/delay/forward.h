@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forwarding packets after a delay. */
+/* Forwards packets after a delay. */
 #pragma once
 
 #include <stdatomic.h>
@@ -16,9 +16,9 @@ struct options {
 	size_t buffer_bytes;
 };
 
-/* Written by the thread that forwards packets, read by the one that reports. */
+/* Counters that the thread which forwards packets writes, and the one which reports reads. */
 struct statistics {
-	_Atomic uint64_t received; /* IPv4 */
+	_Atomic uint64_t received; /* IPv4 packets */
 	_Atomic uint64_t forwarded;
 	_Atomic uint64_t dropped_full; /* no room in the queue */
 	_Atomic uint64_t dropped_send; /* the kernel did not take it back */
@@ -27,7 +27,7 @@ struct statistics {
 	_Atomic uint64_t delay_max_ns;
 };
 
-/* Forward packets of a TUN device until `stop` (an eventfd) is readable. 0, or -1 after
+/* Forward packets of a TUN device until `stop` (an eventfd) is readable. Returns 0, or -1 after
  * complain(). */
 int forward_packets(const struct options *options, int tun, int stop, struct queue *queue,
 		    struct statistics *statistics);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A ring of packets of any size, each in one piece: one that does not fit before the end is stored
- * at the beginning. All are delayed alike, so that the oldest is the next one due. */
+/* A ring of packets of any size, each in one piece. A packet that does not fit before the end is
+ * stored at the beginning. All packets are delayed alike, so the oldest is the next one due. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct queue {
 	uint8_t *start;
 	size_t bytes;
 	size_t head; /* offset of the oldest packet */
-	size_t tail; /* offset where the next goes */
+	size_t tail; /* offset where the next packet goes */
 	size_t wrap; /* where packets end when tail is before head */
 	size_t count;
 };
@@ -29,7 +29,7 @@ struct queue *queue_new(size_t bytes)
 		complain("no memory");
 		return NULL;
 	}
-	/* A page takes memory only once it has held a packet. */
+	/* A page takes no memory until it has held a packet. */
 	queue->start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (queue->start == MAP_FAILED) {
@@ -54,13 +54,14 @@ struct packet *queue_room(struct queue *queue)
 	if (queue->count == 0)
 		queue->head = queue->tail = 0;
 	if (queue->tail >= queue->head && queue->bytes - queue->tail < ROOM) {
-		/* Full, if the oldest packet is too near the beginning. */
+		/* The ring is full if the oldest packet is too near the beginning. */
 		if (queue->count && queue->head <= ROOM)
 			return NULL;
 		queue->wrap = queue->tail;
 		queue->tail = 0;
 	}
-	/* An equal tail would mean that the queue is empty, or that it reaches to the end. */
+	/* The tail must not become equal to the head: that would mean that the ring is empty, or
+	 * that its packets reach to the end. */
 	if (queue->tail < queue->head && queue->head - queue->tail <= ROOM)
 		return NULL;
 	return (struct packet *)(queue->start + queue->tail);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets in the order of their arrival. */
+/* A queue of packets, in the order of their arrival. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define PACKET_BYTES 65536 /* the largest that a TUN device gives */
+#define PACKET_BYTES 65536 /* largest packet that a TUN device gives */
 
 struct queue;
 struct packet {
@@ -14,17 +14,17 @@ struct packet {
 	uint8_t data[];
 };
 
-/* NULL after complain(). */
+/* Make a queue with room for so many bytes. Returns NULL after complain(). */
 struct queue *queue_new(size_t bytes);
 void queue_free(struct queue *queue);
 
-/* Where the next packet may be written, PACKET_BYTES of data at most; NULL when the queue is full.
- * */
+/* Return where the next packet may be written, with at most PACKET_BYTES of data; NULL when the
+ * queue is full. */
 struct packet *queue_room(struct queue *queue);
 
-/* Keep the packet that was written there. */
+/* Add the packet that was written there to the queue. */
 void queue_push(struct queue *queue, const struct packet *packet);
 
-/* The oldest, or NULL. */
+/* Return the oldest packet, or NULL. */
 const struct packet *queue_head(const struct queue *queue);
 void queue_pop(struct queue *queue);

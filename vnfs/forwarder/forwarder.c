@@ -61,7 +61,7 @@ static void check_options(char **words, unsigned int count)
 		refuse("'%s' is not an option", words[0]);
 }
 
-/* Ends the program with status 2 and a message when an option is wrong. */
+/* Parse the command line. A wrong option ends the program with status 2 and a message. */
 static const struct options *parse_options(int argc, char **argv)
 {
 	options_parse(argc, argv, documentation, "[INTERFACE...]", descriptions, check_options);
@@ -69,7 +69,7 @@ static const struct options *parse_options(int argc, char **argv)
 	return &options;
 }
 
-/* Counters in the stats file, and on stdout as well if `print`. */
+/* Write the counters to the stats file, and if `print`, to stdout as well. */
 static void report_counters(const struct engine *engine, bool print)
 {
 	static struct snapshot now;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Opens interfaces as ports of DPDK, and counts what they lose. */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -16,9 +17,9 @@
 #include "../../dataplane/common/report.h"
 #include "devices.h"
 
-#define FRAMES 2048 /* of a packet socket's ring, as of the forwarder */
+#define FRAMES 2048 /* frames of a packet socket's ring: as many as the forwarder has */
 #define PAGE_BYTES 4096U
-#define HEADERS 160 /* of a frame in a packet socket's ring, with VLAN tags and some room */
+#define HEADERS 160 /* room for headers in a packet socket's ring, with VLAN tags and some more */
 #define DESCRIPTORS 1024
 #define MOST_SOCKETS 64
 
@@ -46,6 +47,7 @@ static bool has(const struct sockets *sockets, int fd)
 	return false;
 }
 
+/* Find all sockets of this process that are of a family. */
 static void find_sockets(int family, struct sockets *sockets)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -65,6 +67,7 @@ static void find_sockets(int family, struct sockets *sockets)
 
 /* --- opening --- */
 
+/* Write the arguments of DPDK's driver for a device. Returns how long they are. */
 static int arguments_of(const struct device *device, const char *where, char *words, size_t bytes)
 {
 	unsigned int room = device_room(&device->interface);
@@ -77,6 +80,7 @@ static int arguments_of(const struct device *device, const char *where, char *wo
 			where, room, block, FRAMES, device->shows_sent ? 0 : 1);
 }
 
+/* Create the device's port by DPDK's driver. Returns 0, or -1 after complain(). */
 static int add(struct device *device, const char *where, unsigned int number)
 {
 	static const char *const drivers[] = { "net_af_packet", "net_af_xdp" };
@@ -95,6 +99,8 @@ static int add(struct device *device, const char *where, unsigned int number)
 	return 0;
 }
 
+/* Configure and start the port, with one queue each way. Returns 0, or a negative number after
+ * complain(). */
 static int start(struct device *device, struct rte_mempool *pool)
 {
 	const struct rte_eth_conf conf = { 0 };
@@ -132,7 +138,7 @@ int device_open(struct device *device, enum device_kind kind, const char *where,
 		complain("%s: DPDK's driver opened no socket", where);
 		return -1;
 	}
-	/* Else it would get what the host itself sends. */
+	/* Without this option the socket would get what the host itself sends. */
 	if (kind == DEVICE_AF_PACKET)
 		return packet_option(device->socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes,
 				     sizeof(yes), where);
@@ -157,7 +163,7 @@ uint64_t device_lost(struct device *device)
 
 void device_close(struct device *device)
 {
-	/* The last word: a closed port has none. */
+	/* Read the losses once more: a closed port tells none. */
 	device_lost(device);
 	rte_eth_dev_stop(device->port);
 	rte_eth_dev_close(device->port);

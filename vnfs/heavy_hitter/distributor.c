@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Divides frames among threads by the hash of their flows. */
 #include <rte_thash.h>
 
 #include "distributor.h"
 #include "parse.h"
 
-/* Of Microsoft's specification of RSS, which network cards take by default. */
+/* Key of Microsoft's specification of RSS, which network cards use by default. */
 static const uint8_t hash_key[40] = {
 	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
 	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract of the two engines. Each call is made by one thread at a time; several engines may
- * work side by side, each with a sketch of its own. */
+/* Contract of the two engines, swx and native. One thread at a time makes each call. Several
+ * engines may work side by side, each with a sketch of its own. */
 #pragma once
 
 #include <rte_cycles.h>
@@ -13,8 +13,8 @@
 
 struct engine;
 
-/* What DPDK's learner table is asked for, seconds: its clock has steps of 2^32 cycles, to which it
- * rounds down when a flow is forgotten, which would be too soon. */
+/* Return the timeout, seconds, that DPDK's learner table needs for an expiry. The table's clock
+ * has steps of 2^32 cycles and rounds down, so a flow would otherwise be forgotten too soon. */
 static inline uint32_t engine_timeout_s(uint32_t expiry_s)
 {
 	return expiry_s + 1 + (uint32_t)((1ULL << 32) / rte_get_tsc_hz());
@@ -22,24 +22,26 @@ static inline uint32_t engine_timeout_s(uint32_t expiry_s)
 
 struct engine_type {
 	const char *name;
-	/* NULL after complain(). `number` tells engines from one another. */
+	/* Creates an engine. `number` tells engines from one another. Returns NULL after
+	 * complain(). */
 	struct engine *(*create)(const struct settings *settings, unsigned int number);
-	/* Take frames that came in at a port. How many of them: the others are still the caller's. */
+	/* Takes frames that came in at a port. Returns how many: the others are still the
+	 * caller's. */
 	unsigned int (*put)(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
 			    unsigned int count);
-	/* Work on frames that were put. */
+	/* Works on the frames that were put. */
 	void (*work)(struct engine *engine);
-	/* Give at most so many that are to leave by a port. */
+	/* Gives at most so many frames that are to leave by a port. Returns how many. */
 	unsigned int (*get)(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
 			    unsigned int count);
-	/* From the next frame on. */
+	/* Sets the epoch for the frames that follow. */
 	void (*set_epoch)(struct engine *engine, uint32_t epoch);
-	/* Also while another thread makes the other calls. */
+	/* Returns a counter. Works also while another thread makes the other calls. */
 	uint64_t (*counter)(struct engine *engine, enum counter counter);
-	/* The next report that was not taken yet. False: there is none. `lost` counts those that
-	 * came faster than they were taken. */
+	/* Gives the next report that was not taken yet; false if there is none. `lost` grows by
+	 * the reports that came faster than they were taken. */
 	bool (*report)(struct engine *engine, struct report *report, uint64_t *lost);
-	/* The count of a cell of the sketch in the present epoch. */
+	/* Returns the count of a cell of the sketch in the present epoch. */
 	uint32_t (*cell)(struct engine *engine, uint32_t row, uint32_t column);
 	void (*destroy)(struct engine *engine);
 };

@@ -121,7 +121,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
-/* In place: the words live as long as the process. */
+/* Take the options about interfaces. The text is split in place, because it lives as long as the
+ * process. */
 static void take_interfaces(void)
 {
 	char *comma = strchr(interfaces, ',');
@@ -145,6 +146,7 @@ static void take_interfaces(void)
 		refuse("--next-hops: '%s' is not two MAC addresses", next_hops);
 }
 
+/* Judge the options together. */
 static void check_options(char **words, unsigned int count)
 {
 	(void)words, (void)count;
@@ -160,6 +162,7 @@ static void check_options(char **words, unsigned int count)
 		take_interfaces();
 }
 
+/* Copy the options to the settings of the engine and of the work. */
 static void take_settings(void)
 {
 	struct settings *settings = &work.settings;
@@ -181,7 +184,8 @@ static void take_settings(void)
 	settings->expiry_s = (uint32_t)expiry_s;
 }
 
-/* DPDK makes folders there for files that other processes share, of which there are none. */
+/* Remove the folders that DPDK makes for files which other processes share. There are no such
+ * files. */
 static void remove_runtime_folder(const char *folder)
 {
 	char path[sizeof(RUNTIME_FOLDER) + 16];
@@ -193,7 +197,7 @@ static void remove_runtime_folder(const char *folder)
 	rmdir(folder);
 }
 
-/* One that this process may use: DPDK insists on a number. */
+/* Return a CPU that this process may use: DPDK insists on a number. */
 static int first_cpu(const cpu_set_t *allowed)
 {
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -202,7 +206,7 @@ static int first_cpu(const cpu_set_t *allowed)
 	return 0;
 }
 
-/* Of sketch and table for each thread, and of frames. */
+/* Return how much memory sketch and table of each thread and the frames need. */
 static unsigned long megabytes_needed(void)
 {
 	unsigned long threads = live.cpus.count ? live.cpus.count : 1;
@@ -212,6 +216,7 @@ static unsigned long megabytes_needed(void)
 	return 96 + threads * (16 + ((sketch + table) >> 20));
 }
 
+/* Are there so many free huge pages? */
 static bool has_huge_pages(unsigned long megabytes)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "re");
@@ -223,8 +228,8 @@ static bool has_huge_pages(unsigned long megabytes)
 	return known && pages * 2 >= megabytes;
 }
 
-/* DPDK without physical devices, with huge pages where there are enough. 0, or -1 after
- * complain(). */
+/* Start DPDK without physical devices, with huge pages where there are enough. Returns 0, or -1
+ * after complain(). */
 static int start_dpdk(void)
 {
 	unsigned long megabytes = megabytes_needed();
@@ -255,7 +260,7 @@ static int start_dpdk(void)
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	snprintf(cpu, sizeof(cpu), "%d", first_cpu(&allowed));
 	status = rte_eal_init((int)RTE_DIM(words) - 1, words);
-	/* It has bound this thread, and all that start from it. */
+	/* DPDK has bound this thread, and all that start from it, to one CPU: undo that. */
 	sched_setaffinity(0, sizeof(allowed), &allowed);
 	remove_runtime_folder(folder);
 	if (status < 0)
@@ -263,6 +268,7 @@ static int start_dpdk(void)
 	return status < 0 ? -1 : 0;
 }
 
+/* Forward between interfaces until the end. Returns the exit status. */
 static int start_serving(const sigset_t *signals)
 {
 	if (stats_open(stats))

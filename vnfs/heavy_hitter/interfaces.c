@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Takes frames from interfaces and sends them, in plain IP as a hop. */
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -7,7 +8,7 @@
 #include "interfaces.h"
 #include "live.h"
 
-#define SPARE_FRAMES 8191 /* in queues of devices and in engines */
+#define SPARE_FRAMES 8191 /* frames in queues of devices and in engines */
 
 void io_discard(struct io *io, struct rte_mbuf *frame, enum io_counter reason)
 {
@@ -36,7 +37,8 @@ int interfaces_open(struct interfaces *interfaces, const struct live *live, unsi
 		struct device *device = &interfaces->devices[i];
 		struct plain_end *end = &interfaces->ends[i];
 
-		/* In place of the kernel, whose packets are seen: proofs of a path need that. */
+		/* The function works in place of the kernel, whose packets captures see. Proofs
+		 * of a path need to see these too. */
 		device->shows_sent = interfaces->plain;
 		if (!pool || device_open(device, live->kind, live->where[i], i, pool))
 			return -1;
@@ -49,7 +51,7 @@ int interfaces_open(struct interfaces *interfaces, const struct live *live, unsi
 	return 0;
 }
 
-/* Whether a frame that came in is for the engines. */
+/* Is a frame that came in for the engines? If not, it is counted and freed. */
 static bool is_ours(struct interfaces *interfaces, unsigned int port, struct rte_mbuf *frame,
 		    struct io *io)
 {

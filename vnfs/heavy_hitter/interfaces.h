@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interfaces between which frames go: what comes in and is for the engines, and what leaves. */
+/* The interfaces between which frames go: they take what is for the engines, and send what
+ * leaves. */
 #pragma once
 
 #include <pthread.h>
@@ -15,43 +16,46 @@ enum io_counter {
 	IO_PASSED, /* plain IP: not to be forwarded */
 	IO_OVERSIZE, /* longer than the MTU: packets were merged, or fragments put together */
 	IO_TTL_EXCEEDED,
-	IO_QUEUE_FULL, /* for another thread */
+	IO_QUEUE_FULL, /* the queue to another thread is full */
 	IO_TX_FAILED,
 	IO_COUNTERS,
 };
 
-/* Frames that were not sent, of a thread: it writes them, and others may read them. */
+/* A thread's counters of frames that were not sent. The thread writes them; others may read
+ * them. */
 struct io {
 	_Atomic uint64_t counters[IO_COUNTERS];
 };
 
 struct interfaces {
 	unsigned int count;
-	bool plain; /* a hop in plain IP, between two of them */
+	bool plain; /* a hop in plain IP, between two interfaces */
 	struct device devices[PORTS];
 	pthread_mutex_t sending[PORTS]; /* a port of DPDK has one sender at a time */
 	struct plain_end ends[PORTS];
 	unsigned int longest[PORTS]; /* bytes of a frame */
 };
 
-/* Count a frame, and free it. */
+/* Count a frame by the reason, and free it. */
 void io_discard(struct io *io, struct rte_mbuf *frame, enum io_counter reason);
 
-/* With room for so many frames that wait for threads. 0, or -1 after complain(). */
+/* Open the interfaces, with room for so many frames that wait for threads. Returns 0, or -1
+ * after complain(). */
 int interfaces_open(struct interfaces *interfaces, const struct live *live, unsigned int waiting);
 
-/* Up to BURST frames that came in and are for the engines. How many. One thread takes them. */
+/* Take up to BURST frames that came in and are for the engines. Returns how many. Only one
+ * thread may call this. */
 unsigned int interfaces_take(struct interfaces *interfaces, unsigned int port,
 			     struct rte_mbuf **frames, struct io *io);
 
-/* Any thread. */
+/* Send frames by a port. Any thread may call this. */
 void interfaces_send(struct interfaces *interfaces, unsigned int port, struct rte_mbuf **frames,
 		     unsigned int count, struct io *io);
 
-/* Frames that came faster than they were taken. */
+/* Return how many frames came faster than they were taken. */
 uint64_t interfaces_lost(struct interfaces *interfaces);
 
-/* MAC address of the first one. */
+/* Return the MAC address of the first interface as a number. */
 uint64_t interfaces_mac(const struct interfaces *interfaces);
 
 void interfaces_close(struct interfaces *interfaces);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The first thread takes the frames of all interfaces. With several threads, it gives each frame to
- * that of its flow, by the hash of the 5-tuple that network cards use (Toeplitz, rte_softrss): each
- * flow is counted by one thread, in one sketch, and thresholds are as exact as with one thread.
- */
+/* Runs the threads. The first thread takes the frames of all interfaces. With several threads,
+ * it gives each frame to the thread of its flow, by the hash of the 5-tuple that network cards
+ * use (Toeplitz, rte_softrss). So each flow is counted by one thread, in one sketch, and
+ * thresholds are as exact as with one thread. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -25,10 +24,10 @@
 #include "distributor.h"
 #include "live.h"
 
-#define QUEUED 1024 /* frames that wait for another thread */
-#define IDLE_STEPS 64 /* without a frame, before a thread waits for one */
+#define QUEUED 1024 /* most frames that wait for another thread */
+#define IDLE_STEPS 64 /* steps without a frame, before a thread waits for one */
 #define STEPS_BETWEEN_REPORTS 64
-#define KEPT 65536 /* findings of a window */
+#define KEPT 65536 /* most findings of a window */
 #define ANSWER_S 5
 
 struct worker {
@@ -36,12 +35,12 @@ struct worker {
 	unsigned int number;
 	int cpu; /* -1: anywhere */
 	struct engine *engine;
-	struct rte_ring *in[PORTS]; /* from the first thread */
+	struct rte_ring *in[PORTS]; /* frames from the first thread */
 	int doorbell;
 	atomic_bool asleep;
-	uint64_t put, left; /* frames of the engine */
+	uint64_t put, left; /* frames that the engine got, and that left it */
 	struct io io;
-	/* Of the present window; read by the main thread when it has ended */
+	/* Of the present window, then of the one that ended, which the main thread reads. */
 	uint32_t window;
 	struct finding *findings;
 	unsigned int found;
@@ -97,7 +96,7 @@ unsigned int live_threads(void)
 
 /* --- frames --- */
 
-/* Whether there was any. */
+/* Send the frames that leave the engine. Returns whether there were any. */
 static bool take_out(struct worker *worker)
 {
 	struct rte_mbuf *frames[BURST];
@@ -115,6 +114,7 @@ static bool take_out(struct worker *worker)
 	return any;
 }
 
+/* Put frames into the engine and have it work on them, until it has taken all. */
 static void put_all(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
 		    unsigned int count)
 {
@@ -130,13 +130,15 @@ static void put_all(struct worker *worker, unsigned int port, struct rte_mbuf **
 	worker->put += count;
 }
 
+/* Wake a thread if it sleeps. */
 static void ring_doorbell(struct worker *worker)
 {
 	if (atomic_exchange(&worker->asleep, false) && eventfd_write(worker->doorbell, 1))
 		complain("cannot wake a thread: %s", strerror(errno));
 }
 
-/* Frames of other threads leave the burst. How many stay. */
+/* Give frames of other threads' flows to these threads. Returns how many frames are left in the
+ * burst. */
 static unsigned int distribute(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
 			       unsigned int count)
 {
@@ -160,6 +162,7 @@ static unsigned int distribute(struct worker *worker, unsigned int port, struct 
 	return own;
 }
 
+/* Take a burst of frames: the first thread from the interfaces, another one from its queue. */
 static unsigned int receive(struct worker *worker, unsigned int port, struct rte_mbuf **frames)
 {
 	unsigned int count;
@@ -172,6 +175,7 @@ static unsigned int receive(struct worker *worker, unsigned int port, struct rte
 
 /* --- findings --- */
 
+/* Keep the reports of the engine as findings of the window. */
 static void take_reports(struct worker *worker)
 {
 	struct report report;
@@ -186,6 +190,7 @@ static void take_reports(struct worker *worker)
 	}
 }
 
+/* Return how many packets belonged to a flow, forwarded or blocked. */
 static uint64_t monitored(const struct worker *worker)
 {
 	return type->counter(worker->engine, COUNT_FORWARDED) -
@@ -193,6 +198,7 @@ static uint64_t monitored(const struct worker *worker)
 	       type->counter(worker->engine, COUNT_BLOCKED);
 }
 
+/* End the window of this thread: estimate its findings, hand them over, and begin the next one. */
 static void end_window(struct worker *worker, uint32_t next)
 {
 	uint64_t all = monitored(worker), none = type->counter(worker->engine, COUNT_UNMONITORED);
@@ -242,7 +248,7 @@ bool live_end_window(void (*take)(const struct window *window, void *context), v
 
 /* --- threads --- */
 
-/* Whether there was anything to do. */
+/* Do what there is to do. Returns whether there was anything. */
 static bool step(struct worker *worker, bool takes)
 {
 	uint32_t now = atomic_load_explicit(&window, memory_order_acquire);
@@ -266,6 +272,7 @@ static bool step(struct worker *worker, bool takes)
 	return any;
 }
 
+/* Have all frames left the engine that were put into it? */
 static bool engine_is_empty(const struct worker *worker)
 {
 	uint64_t done = worker->left;
@@ -275,6 +282,7 @@ static bool engine_is_empty(const struct worker *worker)
 	return done == worker->put;
 }
 
+/* Do frames wait in this thread's queues? The first thread has none. */
 static bool has_frames(const struct worker *worker)
 {
 	for (unsigned int port = 0; worker->number && port < interfaces.count; port++)
@@ -283,7 +291,7 @@ static bool has_frames(const struct worker *worker)
 	return false;
 }
 
-/* Until there is something to do. */
+/* Sleep until there is something to do. */
 static void wait_for_frames(struct worker *worker)
 {
 	struct pollfd events[1 + PORTS] = { { .fd = worker->doorbell, .events = POLLIN } };
@@ -295,7 +303,7 @@ static void wait_for_frames(struct worker *worker)
 			(struct pollfd){ .fd = interfaces.devices[port].socket, .events = POLLIN };
 	}
 	atomic_store(&worker->asleep, true);
-	/* Who rings from here on, rings; what was there before is seen now. */
+	/* Whoever rings from here on wakes the thread; what came before is seen now. */
 	if (has_frames(worker) || atomic_load(&window) != worker->window || atomic_load(&stopping))
 		atomic_store(&worker->asleep, false);
 	else
@@ -308,6 +316,7 @@ static void wait_for_frames(struct worker *worker)
 			packet_forget_error(events[i].fd);
 }
 
+/* The thread of a worker. */
 static void *work_loop(void *argument)
 {
 	struct worker *worker = argument;
@@ -393,7 +402,7 @@ int live_start(const struct work *work, const struct live *live)
 void live_stop(void)
 {
 	atomic_store(&stopping, true);
-	/* The first thread gives frames to the others: they end after it. */
+	/* The first thread gives frames to the others, so it ends before them. */
 	for (unsigned int i = 0; i < worker_count; i++) {
 		ring_doorbell(&workers[i]);
 		pthread_join(workers[i].thread, NULL);

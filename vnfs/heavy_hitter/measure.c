@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Ring to ring: what an engine takes for a frame, without any device. */
+/* Measures ring to ring what time an engine takes for a frame, without any device. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "distributor.h"
 #include "tool.h"
 
-#define SLICES 1000 /* of the time that is measured */
+#define SLICES 1000 /* parts of the time that is measured */
 
 struct kept {
 	uint32_t bytes;
@@ -40,7 +40,7 @@ static int add(struct frames *frames, const struct kept *one)
 	return 0;
 }
 
-/* A copy of a frame, with zeros behind it if it is to be longer. */
+/* Keep a copy of a frame. Zeros are added behind it if it is shorter than `least`. */
 static int keep(struct frames *frames, const struct taken *frame, uint32_t least)
 {
 	struct kept one = { .bytes = RTE_MAX(frame->bytes, least) };
@@ -79,6 +79,7 @@ static int read_frames(const struct work *work, struct frames *frames)
 	return frames->count ? 0 : -1;
 }
 
+/* A thread with an engine, and what it has measured. */
 struct runner {
 	pthread_t thread;
 	unsigned int number;
@@ -86,18 +87,18 @@ struct runner {
 	const struct work *work;
 	struct engine *engine;
 	struct rte_mempool *pool;
-	struct frames frames; /* of the flows of this thread */
+	struct frames frames; /* frames of this thread's flows */
 	uint64_t count, cpu_ns;
 	uint64_t cycles, all_cycles; /* in the engine, and with the copying of frames */
 	double slices[SLICES]; /* cycles of a frame in the engine */
 	unsigned int slice_count;
-	uint64_t sliced_cycles, sliced_count; /* up to the last one */
+	uint64_t sliced_cycles, sliced_count; /* values at the end of the last slice */
 	int status;
 };
 
 static struct runner runners[MAX_THREADS];
 
-/* Fresh copies: the engine changes frames. */
+/* Fill a burst with fresh copies of frames, because the engine changes frames. Returns 0, or -1. */
 static int fill(struct runner *runner, size_t *next, struct rte_mbuf **burst)
 {
 	const struct frames *frames = &runner->frames;
@@ -113,6 +114,7 @@ static int fill(struct runner *runner, size_t *next, struct rte_mbuf **burst)
 	return 0;
 }
 
+/* Free the frames that leave the engine; count the cycles that it takes. */
 static void take_out(struct runner *runner)
 {
 	struct rte_mbuf *frames[BURST];
@@ -130,6 +132,7 @@ static void take_out(struct runner *runner)
 	}
 }
 
+/* Put a burst into the engine; count the cycles that it takes. */
 static void put_all(struct runner *runner, struct rte_mbuf **burst)
 {
 	const struct engine_type *type = runner->work->type;
@@ -145,6 +148,7 @@ static void put_all(struct runner *runner, struct rte_mbuf **burst)
 	}
 }
 
+/* Note how many cycles a frame took in the slice that ends. */
 static void end_slice(struct runner *runner)
 {
 	runner->slices[runner->slice_count++] = (double)(runner->cycles - runner->sliced_cycles) /
@@ -153,6 +157,7 @@ static void end_slice(struct runner *runner)
 	runner->sliced_count = runner->count;
 }
 
+/* The thread of a runner: repeats the trace until the time is over. */
 static void *repeat(void *argument)
 {
 	struct runner *runner = argument;
@@ -182,7 +187,7 @@ static void *repeat(void *argument)
 
 /* --- threads --- */
 
-/* Each flow is that of one thread, as with interfaces. */
+/* Divide the frames among the threads. Each flow is for one thread, as with interfaces. */
 static int divide(const struct frames *all, struct rte_mempool *pool, unsigned int threads)
 {
 	for (size_t i = 0; i < all->count; i++) {
@@ -224,7 +229,8 @@ static int compare(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* Of the slices: three quarters take a frame longer, among them those in which others had the CPU. */
+/* Return the lower quartile of the slices, ns a frame. Three quarters of the slices take longer,
+ * among them those in which others had the CPU. */
 static double quartile_ns(struct runner *runner)
 {
 	if (!runner->slice_count)
@@ -234,9 +240,9 @@ static double quartile_ns(struct runner *runner)
 	       (double)rte_get_tsc_hz();
 }
 
-/* Of each thread: the CPU time of a frame in the engine, and in all. A thread that loses its CPU for
- * a while loses it in the engine as often as is the engine's share of its time, so that this share
- * of the CPU time is the engine's on a busy machine, too. */
+/* Print for each thread the CPU time of a frame: in the engine, and in all. A thread that loses
+ * its CPU for a while loses it in the engine as often as is the engine's share of its time. So
+ * this share of the CPU time is the engine's on a busy machine, too. */
 static void print_measured(unsigned int threads)
 {
 	printf("{\"event\": \"measured\", \"threads\": [");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The same sketch as a loop over bursts: all frames of a burst are parsed and hashed, and the cells
- * that they need are fetched, before the first one is counted. */
+/* Engine `native`: the sketch of the P4 program in C, as a loop over bursts. All frames of a
+ * burst are parsed and hashed, and the cells that they need are fetched, before the first one is
+ * counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct queue {
 	unsigned int first, count;
 };
 
+/* A frame of a burst, as far as it was worked on. */
 struct job {
 	struct parsed parsed;
 	enum counter reason;
@@ -35,7 +37,7 @@ struct job {
 
 struct engine {
 	struct settings settings;
-	uint64_t *rows[MOST_ROWS]; /* epoch << 32 | count */
+	uint64_t *rows[MOST_ROWS]; /* each cell is epoch << 32 | count */
 	uint64_t counters[COUNTS];
 	void *known;
 	void *mailbox;
@@ -50,6 +52,7 @@ struct engine {
 
 /* --- create --- */
 
+/* Create the table of known heavy hitters. */
 static int create_known(struct engine *engine)
 {
 	uint32_t timeout = engine_timeout_s(engine->settings.expiry_s);
@@ -101,6 +104,7 @@ static struct engine *native_create(const struct settings *settings, unsigned in
 
 /* --- the sketch --- */
 
+/* Find the columns of the flow, and have their cells fetched. */
 static inline void find_cells(struct engine *engine, struct job *job)
 {
 	struct row_key key = rows_key_of(engine->settings.seed, &job->parsed.key);
@@ -111,12 +115,13 @@ static inline void find_cells(struct engine *engine, struct job *job)
 	}
 }
 
+/* Return the count of a cell; 0 if it is of another epoch. */
 static inline uint32_t count_in(uint64_t cell, uint32_t epoch)
 {
 	return cell >> 32 == epoch ? (uint32_t)cell : 0;
 }
 
-/* Whether the packet is that of a heavy hitter. */
+/* Count a packet. Returns whether its flow is a heavy hitter by the sketch. */
 static inline bool count(struct engine *engine, const struct job *job)
 {
 	const struct settings *settings = &engine->settings;
@@ -143,6 +148,7 @@ static inline bool count(struct engine *engine, const struct job *job)
 
 /* --- known heavy hitters --- */
 
+/* Is the flow a heavy hitter that was found before? */
 static bool is_known(struct engine *engine, const struct flow_key *key, uint64_t now)
 {
 	uint8_t *bytes = (uint8_t *)(uintptr_t)key, *data;
@@ -156,6 +162,7 @@ static bool is_known(struct engine *engine, const struct flow_key *key, uint64_t
 	return hit;
 }
 
+/* Report a heavy hitter, and remember it. */
 static void learn(struct engine *engine, const struct flow_key *key, uint64_t now)
 {
 	engine->reports[engine->report_count++ % REPORTS] =
@@ -174,6 +181,7 @@ static void swap(uint8_t *a, uint8_t *b, size_t bytes)
 	memcpy(b, kept, bytes);
 }
 
+/* Turn a frame round: swap its addresses, and those of its tunnel, whose UDP checksum becomes 0. */
 static void reflect(uint8_t *frame, uint8_t *tunnel)
 {
 	swap(frame, frame + 6, 6);
@@ -183,7 +191,7 @@ static void reflect(uint8_t *frame, uint8_t *tunnel)
 	memset(tunnel + IPV4_BYTES + UDP_CHECKSUM_AT, 0, 2);
 }
 
-/* The DSCP of a packet. IPv4's checksum follows RFC 1624, equation 3. */
+/* Set the DSCP of an IP packet. IPv4's checksum is updated by RFC 1624, equation 3. */
 static void mark(uint8_t *ip, uint32_t dscp)
 {
 	uint32_t sum;
@@ -211,6 +219,7 @@ static void put_out(struct engine *engine, unsigned int port, struct rte_mbuf *f
 	queue->frames[(queue->first + queue->count++) % MOST_WAITING] = frame;
 }
 
+/* Count a frame, and drop it or put it out. */
 static void finish(struct engine *engine, const struct job *job, unsigned int number, uint64_t now)
 {
 	struct rte_mbuf *frame = engine->waiting[number];
@@ -223,7 +232,8 @@ static void finish(struct engine *engine, const struct job *job, unsigned int nu
 		bool was_known;
 
 		heavy = count(engine, job);
-		/* Until the first one is found, nothing is known. */
+		/* As long as no heavy hitter was found, none is known, and the table is not
+		 * asked. */
 		if (heavy || engine->report_count) {
 			was_known = is_known(engine, &job->parsed.key, now);
 			if (heavy && !was_known)

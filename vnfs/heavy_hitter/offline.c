@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Takes a capture through an engine, by the clock of the capture. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "tool.h"
 
 #define LINK_ETHERNET 1
-#define PATIENCE 100000 /* calls, in which it works on each frame that it can have */
+#define PATIENCE 100000 /* calls after which an engine has worked on each frame that it can have */
 #define PCAP_MAGIC_NS 0xa1b23c4d
 
 struct run {
@@ -23,7 +24,7 @@ struct run {
 	uint64_t put, forwarded, lost_reports;
 	uint64_t first_ns, epoch;
 	bool begun;
-	struct left_out left_out; /* of the scores */
+	struct left_out left_out; /* frames that have no score */
 };
 
 static struct capture capture;
@@ -48,7 +49,7 @@ static void write_header(FILE *out)
 	fwrite(header, sizeof(header), 1, out);
 }
 
-/* The time is the number of the port by which it leaves. */
+/* Write a frame to the output. Its time is the number of the port by which it leaves. */
 static void write_frame(struct run *run, unsigned int port, struct rte_mbuf *frame)
 {
 	uint32_t bytes = rte_pktmbuf_data_len(frame);
@@ -58,6 +59,7 @@ static void write_frame(struct run *run, unsigned int port, struct rte_mbuf *fra
 	fwrite(rte_pktmbuf_mtod(frame, void *), bytes, 1, run->output);
 }
 
+/* Take out the frames that leave the engine, and write them if there is an output. */
 static void take_out(struct run *run)
 {
 	struct rte_mbuf *frames[BURST];
@@ -76,6 +78,7 @@ static void take_out(struct run *run)
 	}
 }
 
+/* Return how many frames are in the engine. */
 static uint64_t under_way(const struct run *run)
 {
 	uint64_t done = run->forwarded;
@@ -85,6 +88,7 @@ static uint64_t under_way(const struct run *run)
 	return run->put - done;
 }
 
+/* Work until the engine is empty, and print its reports. Returns 0, or -1 after complain(). */
 static int drain(struct run *run)
 {
 	for (unsigned int i = 0; under_way(run); i++) {
@@ -108,6 +112,7 @@ static void print_score(struct run *run)
 		score_print(run->work, run->engine, run->epoch);
 }
 
+/* Begin another epoch if the time of a frame is in one. Returns 0, or -1 after complain(). */
 static int enter_epoch(struct run *run, uint64_t time_ns)
 {
 	uint64_t epoch = run->work->first_epoch;
@@ -128,6 +133,7 @@ static int enter_epoch(struct run *run, uint64_t time_ns)
 	return 0;
 }
 
+/* Put a frame into the engine, and count it for the score. Returns 0, or -1 after complain(). */
 static int put(struct run *run, const struct frame *read)
 {
 	struct rte_mbuf *frame;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Parses a frame for the native engine. */
 #include <string.h>
 
 #include <rte_byteorder.h>
@@ -42,6 +43,7 @@ static inline struct flow_key ipv6_key(const struct ip *ip)
 	};
 }
 
+/* Take the ports of a flow, if it has some. Returns false if they are cut off. */
 static inline bool parse_ports(struct cursor cursor, const struct ip *ip, struct flow_key *key)
 {
 	enum header header = check_ports(cursor, ip);
@@ -51,6 +53,7 @@ static inline bool parse_ports(struct cursor cursor, const struct ip *ip, struct
 	return header == HEADER_TAKEN || header == HEADER_OTHER;
 }
 
+/* Take the key of the flow of an IP packet. Returns false if it is no packet to monitor. */
 static inline bool parse_ip(struct cursor cursor, uint16_t ethertype, struct parsed *parsed)
 {
 	struct ip ip;
@@ -65,6 +68,8 @@ static inline bool parse_ip(struct cursor cursor, uint16_t ethertype, struct par
 	return parse_ports(cursor, &ip, &parsed->key);
 }
 
+/* Parse an NSH, and the packet inside. Returns COUNT_FORWARDED, or why the frame is not
+ * forwarded. */
 static enum counter parse_nsh(struct cursor cursor, struct parsed *parsed)
 {
 	const struct nsh_hdr *nsh = (const void *)cursor.at;
@@ -93,6 +98,7 @@ static enum counter parse_nsh(struct cursor cursor, struct parsed *parsed)
 	return COUNT_FORWARDED;
 }
 
+/* Are these IPv4 without options, no fragment, with UDP to the port of VXLAN-GPE? */
 static inline bool is_tunnel(struct cursor cursor)
 {
 	const uint8_t *ip = cursor.at;
@@ -102,6 +108,8 @@ static inline bool is_tunnel(struct cursor cursor)
 	       be16(ip + IPV4_BYTES + 2) == VXLAN_GPE_UDP_PORT;
 }
 
+/* Parse a tunnel, and the NSH inside. Returns COUNT_FORWARDED, or why the frame is not
+ * forwarded. */
 static enum counter parse_tunnel(struct cursor cursor, struct parsed *parsed)
 {
 	const uint8_t *udp = cursor.at + IPV4_BYTES;
@@ -131,7 +139,7 @@ enum counter parse_frame(uint8_t *frame, uint32_t bytes, bool nsh_only, uint64_t
 		return COUNT_TRUNCATED;
 	if (mac && ((uint64_t)be16(frame) << 32 | be32(frame + 2)) != mac)
 		return COUNT_PASSED;
-	/* Two tags at most, and only the first one may be a service tag. */
+	/* A frame may have two tags, of which only the first one may be a service tag. */
 	if (!take_tags(&cursor, &ethertype, TAG_CUSTOMER | TAG_SERVICE, 1) ||
 	    !take_tags(&cursor, &ethertype, TAG_CUSTOMER, 1))
 		return COUNT_TRUNCATED;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Decides which frames a hop in plain IP forwards, and addresses them. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/if_ether.h>
@@ -45,6 +46,7 @@ static bool is_own(uint32_t address)
 	return false;
 }
 
+/* Decide on an IPv4 packet. If it is forwarded, decrement its TTL. */
 static enum plain_verdict take_ipv4(struct rte_ipv4_hdr *ip)
 {
 	uint32_t sum;
@@ -54,15 +56,17 @@ static enum plain_verdict take_ipv4(struct rte_ipv4_hdr *ip)
 	if (ip->time_to_live <= 1)
 		return PLAIN_TTL_EXCEEDED;
 	ip->time_to_live--;
-	/* RFC 1141: the checksum of a word that is smaller by 0x100. */
+	/* The word gets smaller by 0x100, so the checksum gets larger by it (RFC 1141). */
 	sum = rte_be_to_cpu_16(ip->hdr_checksum) + 0x100U;
 	ip->hdr_checksum = rte_cpu_to_be_16((uint16_t)(sum + (sum >> 16)));
 	return PLAIN_FORWARD;
 }
 
+/* Decide on an IPv6 packet. If it is forwarded, decrement its hop limit. */
 static enum plain_verdict take_ipv6(struct rte_ipv6_hdr *ip)
 {
-	/* Link-local ones are not routed (RFC 4291, section 2.5.6), multicast is not for us. */
+	/* Link-local addresses are not routed (RFC 4291, section 2.5.6); multicast is not for
+	 * this hop. */
 	if ((ip->dst_addr[0] == 0xfe && (ip->dst_addr[1] & 0xc0) == 0x80) ||
 	    ip->dst_addr[0] == 0xff)
 		return PLAIN_PASSED;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hop in plain IP: what is to leave by the other of two interfaces, and how it is addressed then. */
+/* A hop in plain IP: which frames leave by the other of two interfaces, and how they are
+ * addressed then. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,15 +12,15 @@
 
 struct plain_end {
 	uint8_t own[6]; /* MAC address */
-	uint8_t next_hop[6]; /* of what leaves here */
+	uint8_t next_hop[6]; /* MAC address to which frames leave here */
 };
 
 enum plain_verdict { PLAIN_FORWARD, PLAIN_PASSED, PLAIN_TTL_EXCEEDED };
 
-/* Learn which IPv4 addresses are the host's own. 0, or -1 after complain(). */
+/* Learn which IPv4 addresses are the host's own. Returns 0, or -1 after complain(). */
 int plain_learn_addresses(void);
 
-/* Whether a frame that came in here is forwarded; its TTL is decremented then. */
+/* Decide whether a frame that came in here is forwarded. If so, its TTL is decremented. */
 enum plain_verdict plain_take(const struct plain_end *end, struct rte_mbuf *frame);
 
 /* Address a frame that leaves here. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a flow is counted: a cell in each row of the sketch. */
+/* Finds the cells of a flow, one in each row of the sketch. */
 #pragma once
 
 #include <rte_byteorder.h>
@@ -7,16 +7,16 @@
 
 #include "settings.h"
 
-/* In network order, as the program hashes it. */
+/* What each row hashes, in network order, as the P4 program does. */
 struct row_key {
 	uint32_t salt, a, b, ports, protocol;
 };
 
-/* The salt, the key's four words of 64 bits, ports and protocol. */
+/* Words of a whole key with its salt: salt, four words of 64 bits, ports and protocol. */
 #define FLOW_KEY_WORDS 11
 
-/* Addresses are hashed as they are, those of IPv6 as two hash values of the whole key: a longer key
- * would cost each row twice as much. */
+/* Put hash values in place of IPv6 addresses: two values of the whole key. A longer key would
+ * cost each row twice as much. IPv4 addresses are hashed as they are. */
 static inline void rows_hash_ipv6(uint32_t seed, const struct flow_key *key,
 				  struct row_key *row_key)
 {
@@ -36,6 +36,7 @@ static inline void rows_hash_ipv6(uint32_t seed, const struct flow_key *key,
 	row_key->b = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
 }
 
+/* Return the key of a flow that each row hashes, without its salt. */
 static inline struct row_key rows_key_of(uint32_t seed, const struct flow_key *key)
 {
 	struct row_key row_key = {
@@ -52,7 +53,7 @@ static inline struct row_key rows_key_of(uint32_t seed, const struct flow_key *k
 	return row_key;
 }
 
-/* Column of a row. */
+/* Return the column of a flow in a row. */
 static inline uint32_t rows_column(const struct settings *settings, struct row_key *key,
 				   uint32_t row)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Counts the packets of each flow exactly, and compares the sketch with that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "score.h"
 
 #define FEWEST_PLACES (1 << 16)
-/* Another one than the rows have. */
+/* The seed differs from those of the rows. */
 #define SEED 0x5ca1ab1eU
 
 struct flow_count {
@@ -20,11 +21,11 @@ struct flow_count {
 	uint32_t packets; /* 0: the place is free */
 };
 
-/* A hash table with open addressing. */
+/* A hash table with open addressing, of all flows of an epoch. */
 static struct flow_count *flows;
 static size_t places, used;
 
-/* The place of a flow, or the free one where it belongs. */
+/* Return the place of a flow, or the free one where it belongs. */
 static struct flow_count *place(struct flow_count *table, size_t size, const struct flow_key *key)
 {
 	size_t at = rte_jhash(key, sizeof(*key), SEED) & (size - 1);
@@ -34,6 +35,7 @@ static struct flow_count *place(struct flow_count *table, size_t size, const str
 	return &table[at];
 }
 
+/* Double the table. Returns 0, or -1 after complain(). */
 static int grow(void)
 {
 	size_t size = places ? 2 * places : FEWEST_PLACES;
@@ -52,7 +54,7 @@ static int grow(void)
 	return 0;
 }
 
-/* Where the parser stopped. */
+/* Return where the parser stopped, for the reason why a frame is left out. */
 static struct network reached(const struct taken *frame, const struct parsed *parsed)
 {
 	if (parsed->nsh || parsed->tunnel)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A function of a chain: counters on SIGUSR1, windows by time and on SIGUSR2, the end on SIGTERM. */
+/* Serves as a function of a chain: counters on SIGUSR1, windows by time and on SIGUSR2, the end
+ * on SIGTERM. */
 #include <errno.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ static uint64_t began_ns;
 
 /* --- counters --- */
 
+/* Print how many frames were dropped, by reason. Returns their sum. Frames that are left to the
+ * kernel (COUNT_PASSED, IO_PASSED) were not dropped. */
 static uint64_t print_drops(FILE *out)
 {
 	uint64_t lost = live_lost(), dropped = lost;
@@ -51,7 +54,7 @@ static uint64_t print_drops(FILE *out)
 
 static void report_counters(bool print)
 {
-	/* What could not be sent was counted as forwarded by the engine. */
+	/* The engine has counted frames that could not be sent as forwarded. */
 	uint64_t forwarded, unsent = live_io_counter(IO_TX_FAILED), dropped;
 	FILE *out = stats_begin();
 
@@ -83,6 +86,7 @@ static void print_finding(const struct finding *finding)
 	printf(", \"packets\": %u, \"found_ns\": %lu}", finding->packets, finding->found_ns);
 }
 
+/* Print what a thread found in a window, and add its totals up. */
 static void take_window(const struct window *window, void *context)
 {
 	struct totals *totals = context;
@@ -96,7 +100,7 @@ static void take_window(const struct window *window, void *context)
 	totals->lost += window->lost;
 }
 
-/* 0, or -1 after complain(). */
+/* End the window, and print it. Returns 0, or -1 after complain(). */
 static int end_window(bool asked)
 {
 	uint64_t ended_ns = clock_ns(CLOCK_REALTIME);
@@ -120,7 +124,7 @@ static int end_window(bool asked)
 	return 0;
 }
 
-/* One, or 0 when the window is over. */
+/* Wait for a signal, and return it; 0 when the window is over. */
 static int next_signal(const sigset_t *signals, uint64_t end_ns)
 {
 	int64_t left_ns = (int64_t)(end_ns - clock_ns(CLOCK_MONOTONIC));
@@ -149,7 +153,7 @@ static int serve(const sigset_t *signals)
 			return 0;
 		if (taken == SIGUSR2)
 			end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
-		/* Windows that passed while the machine was busy are one long window. */
+		/* Windows whose time passed while the machine was busy become one long window. */
 		while (window_ns && end_ns <= clock_ns(CLOCK_MONOTONIC))
 			end_ns += window_ns;
 	}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * DPDK reads such files only to write C for a compiler (rte_swx_pipeline_codegen), which then needs
- * headers that are not installed. Here the public functions are called that this C would call.
- * Only what p4c-dpdk writes for a program with learner tables and registers is understood.
- */
+/* Reads the program of an SWX pipeline. DPDK itself reads such files only to write C for a
+ * compiler (rte_swx_pipeline_codegen), which then needs headers that are not installed. Here,
+ * the public functions are called that this C would call. Only what p4c-dpdk writes for a
+ * program with learner tables and registers is understood. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include "spec.h"
 
 #define MOST_WORDS 16
-#define MOST_LINES 4096 /* of a block */
+#define MOST_LINES 4096 /* most lines of a block */
 #define LINE_BYTES 512
 
 struct reader {
@@ -28,13 +27,14 @@ struct reader {
 	unsigned int count;
 };
 
+/* Complain about the line. Returns -1, for the caller to return. */
 static int wrong(const struct reader *reader, const char *what)
 {
 	complain("%s, line %u: %s", reader->path, reader->line, what);
 	return -1;
 }
 
-/* The next line that has words. False at the end of the file. */
+/* Read the next line that has words. Returns false at the end of the file. */
 static bool next_line(struct reader *reader)
 {
 	while (fgets(reader->text, sizeof(reader->text), reader->file)) {
@@ -51,11 +51,13 @@ static bool next_line(struct reader *reader)
 	return false;
 }
 
+/* Is the word at this place this one? */
 static bool is(const struct reader *reader, unsigned int place, const char *word)
 {
 	return place < reader->count && strcmp(reader->words[place], word) == 0;
 }
 
+/* Return the size of a table or register array: `size`, unless another one is asked for. */
 static uint32_t size_of(const struct reader *reader, const char *name, uint32_t size)
 {
 	for (const struct spec_size *one = reader->sizes; one->name; one++) {
@@ -68,7 +70,8 @@ static uint32_t size_of(const struct reader *reader, const char *name, uint32_t 
 	return size;
 }
 
-/* The lines up to the brace, each with single blanks, which the caller frees. */
+/* Read the lines up to the closing brace, their words joined by single blanks. The caller frees
+ * them. Returns 0, or -1 after complain(). */
 static int read_block(struct reader *reader, char **lines, unsigned int *count)
 {
 	*count = 0;
@@ -94,7 +97,7 @@ static void free_block(char **lines, unsigned int count)
 		free(lines[i]);
 }
 
-/* "bit<32> name" or "varbit<320> name". */
+/* Read a field, "bit<32> name" or "varbit<320> name". Its name then stands in `line`. */
 static int read_field(const struct reader *reader, char *line, struct rte_swx_field_params *field,
 		      int *variable)
 {
@@ -190,7 +193,7 @@ static int read_timeouts(struct reader *reader, struct learner *learner)
 	return 0;
 }
 
-/* An action, with @tableonly or @defaultonly behind it. */
+/* Split an action from @tableonly or @defaultonly behind it. */
 static void split_action(struct learner *learner, unsigned int place)
 {
 	char *word = strchr(learner->actions[place], ' ');
@@ -305,7 +308,8 @@ int spec_configure(struct rte_swx_pipeline *pipeline, const char *path,
 	return status ? -1 : 0;
 }
 
-/* The file with other sizes, as one that is gone when closed. */
+/* Write the file with other sizes. Returns a file that is gone when it is closed; NULL if that
+ * fails. */
 static FILE *resized(struct reader *reader)
 {
 	FILE *copy = tmpfile();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Engine `swx`: runs the P4 program in a pipeline of DPDK. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +14,22 @@
 #include "swx.h"
 
 #define IN_FRAMES 256
-#define OUT_FRAMES 1024 /* for all that wait at all ports, or are worked on */
+#define OUT_FRAMES 1024 /* for all frames that wait at all ports, or are worked on */
 #define LEARNER "flows"
 #define REPORTS 4096
 
-/* Passes of the pipeline for each frame that waits or is worked on, fewer than it takes: the next
- * call works on, and passes without a frame would cost time. A pass of generated code does more. */
+/* Passes of the pipeline for each frame that waits or is worked on. They are fewer than a frame
+ * takes: the next call works on, and passes without a frame would cost time. A pass of generated
+ * code does more. */
 #define PASSES_INTERPRETED 64
 #define PASSES_GENERATED 2
-#define PIPELINE_THREADS 16 /* each works on a frame */
+#define PIPELINE_THREADS 16 /* each works on one frame at a time */
 
-/* What the program finds in front of each frame: its length, 16 bits, and as many reserved ones. */
+/* The program finds this in front of each frame: its length, 16 bits, and as many reserved ones. */
 #define FRAME_INFO_BYTES 4
 #define LOOKED_AT_BYTES 64
 
-/* Numbers of p4/heavy_hitter.p4. */
+/* Places in the registers of p4/heavy_hitter.p4. */
 enum {
 	SETTING_ROWS,
 	SETTING_SEED,
@@ -50,7 +52,7 @@ enum {
 	REPORT_WORDS
 };
 
-/* p4c-dpdk appends _0 to the names of the program. */
+/* Names of register arrays. p4c-dpdk appends _0 to the names in the program. */
 static const char *const report_arrays[REPORT_WORDS] = {
 	"report_source_high_0",	    "report_source_low_0", "report_destination_high_0",
 	"report_destination_low_0", "report_ports_0",	   "report_protocol_0",
@@ -68,6 +70,7 @@ struct engine {
 	char name[16];
 };
 
+/* List the sizes that replace those of the program. */
 static void sizes_of(const struct settings *settings, struct spec_size sizes[3])
 {
 	sizes[0] = (struct spec_size){ "row_*", settings->columns };
@@ -118,7 +121,7 @@ static int configure_ports(struct engine *engine)
 
 		status = rte_swx_pipeline_port_in_config(engine->pipeline, i, "ring", &params);
 	}
-	/* A burst of one: a frame does not wait for others. */
+	/* A burst has one frame, so that a frame does not wait for others. */
 	for (unsigned int i = 0; i < PORTS && !status; i++) {
 		struct rte_swx_port_ring_writer_params params = { engine->out[i]->name, 1 };
 
@@ -199,6 +202,7 @@ static void swx_set_epoch(struct engine *engine, uint32_t epoch)
 	write_wide(engine, WIDE_NEXT, (uint64_t)epoch << 32 | 1);
 }
 
+/* Write the settings to the registers of the program. */
 static int apply(struct engine *engine)
 {
 	const struct settings *settings = &engine->settings;
@@ -265,7 +269,7 @@ static unsigned int swx_put(struct engine *engine, unsigned int port, struct rte
 		char *info = rte_pktmbuf_prepend(frames[i], FRAME_INFO_BYTES);
 
 		*(uint32_t *)info = rte_cpu_to_be_32(bytes << 16);
-		/* What the program reads before it knows that the frame ends there. */
+		/* The program reads these bytes before it knows that the frame ends earlier. */
 		if (bytes < LOOKED_AT_BYTES)
 			memset(info + FRAME_INFO_BYTES + bytes, 0, LOOKED_AT_BYTES - bytes);
 	}
@@ -305,7 +309,7 @@ static uint64_t swx_counter(struct engine *engine, enum counter counter)
 static bool swx_report(struct engine *engine, struct report *report, uint64_t *lost)
 {
 	uint64_t made = read_register(engine, "report_count_0", 0), words[REPORT_WORDS];
-	/* The counter has 32 bits. */
+	/* The counter in the program has 32 bits. */
 	uint32_t waiting = (uint32_t)made - (uint32_t)engine->reports_taken;
 
 	if (waiting > REPORTS) {

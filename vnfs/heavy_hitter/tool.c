@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* What the ways to use an engine share: printing, estimates, and frames. */
 #include <arpa/inet.h>
 #include <net/ethernet.h>
 #include <string.h>
@@ -90,7 +91,7 @@ bool frame_take(const struct capture *capture, const struct frame *read, struct 
 		memcpy(room, read->data, frame->bytes);
 		return true;
 	}
-	/* Captures of backbone links begin with IP. */
+	/* Captures of backbone links have frames that begin with IP. */
 	if (!network.cursor.at || bytes + sizeof(none) > MOST_FRAME_BYTES) {
 		capture_damaged(capture, "a frame that is cut off, or longer than %d bytes",
 				MOST_FRAME_BYTES);

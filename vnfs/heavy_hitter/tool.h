@@ -12,11 +12,11 @@ struct work {
 	const struct engine_type *type;
 	struct settings settings;
 	const char *trace; /* a capture */
-	uint64_t most_frames; /* of it */
-	const char *output; /* frames that were forwarded; NULL: they are not kept */
+	uint64_t most_frames; /* so many frames of it are taken */
+	const char *output; /* file for the frames that were forwarded; NULL: they are not kept */
 	uint64_t window_ns;
 	uint64_t first_epoch;
-	bool cells; /* print those of the last epoch */
+	bool cells; /* print the cells of the last epoch */
 	bool score; /* print how right each epoch's estimates are */
 	/* Synthetic traffic */
 	uint64_t repeat_ms; /* how long the trace is repeated; 0: it is taken once */
@@ -24,24 +24,24 @@ struct work {
 		frame_bytes; /* shorter ones get zeros behind them, without the checksum of Ethernet */
 };
 
-/* Take a capture through the engine, by its own clock, and print reports, cells and counters. Exit
- * status. */
+/* Take a capture through the engine, by its own clock, and print reports, cells and counters.
+ * Returns the exit status. */
 int offline_run(const struct work *work);
 
-/* Take a capture through engines again and again, from memory, on threads that share its flows, and
- * print what a frame takes. Exit status. */
+/* Take a capture through engines again and again, from memory, on threads that share its flows,
+ * and print what time a frame takes. Returns the exit status. */
 int measure_run(const struct work *work, const struct cpu_list *cpus);
 
-/* {"source": ..., ...}: the fields of a flow's key. */
+/* Print the fields of a flow's key as members of a JSON object. */
 void print_key(FILE *out, const struct flow_key *key);
 
 extern const char *const counter_names[COUNTS];
 
-/* Packets of a flow in the present epoch, as the sketch has them. */
+/* Return the packets of a flow in the present epoch, as the sketch estimates them. */
 uint32_t sketch_estimate(const struct work *work, struct engine *engine,
 			 const struct flow_key *flow);
 
-/* "counters": {...} of an engine. */
+/* Print the member "counters": {...} of an engine. */
 void print_counters(FILE *out, const struct engine_type *type, struct engine *engine);
 
 #define MOST_FRAME_BYTES 1600
@@ -51,14 +51,14 @@ struct taken {
 	uint32_t bytes;
 };
 
-/* A frame that was read; with a header of Ethernet, of addresses 0, if it has another one or none.
- * False after complain(). */
+/* Take a frame that was read. If it has another header than Ethernet's, or none, it gets one of
+ * Ethernet with addresses 0. Returns false after complain(). */
 bool frame_take(const struct capture *capture, const struct frame *read, struct taken *frame);
 
-/* A frame of its own. NULL after complain(). */
+/* Make a frame with a copy of these bytes. Returns NULL after complain(). */
 struct rte_mbuf *frame_create(struct rte_mempool *pool, const uint8_t *data, uint32_t bytes);
 
 #define FEW_FRAMES 4095
 
-/* For so many frames of so many bytes; NULL after complain(). */
+/* Make a pool for so many frames of so many bytes. Returns NULL after complain(). */
 struct rte_mempool *frames_create(unsigned int count, unsigned int room);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The exporting thread, and how workers hand records to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,13 +16,13 @@
 #include "record.h"
 #include "ring.h"
 
-#define BURST 256 /* records of a worker between two looks at the sink */
-/* While records come, the thread looks for them by itself: waking it for each would cost a worker
- * more than the extraction. Then it sleeps until it is woken. */
+#define BURST 256 /* records of a worker that are sent before the next look at the sink */
+/* While records come, the thread looks for them by itself: to wake it for each record would cost
+ * a worker more than the extraction. When none came for a while, it sleeps until it is woken. */
 #define LOOK_MS 2
 #define LOOKS 50
 #define SLEEP_MS 500
-/* Together less than the 2 s that a host gives to a process that is to end. */
+/* Together these are less than the 2 s that a host gives to a process that is to end. */
 #define FINISH_MS 500
 #define CLOSE_MS 700
 
@@ -41,10 +42,11 @@ static _Atomic uint64_t made;
 static _Atomic bool asleep, stopping;
 static pthread_t thread;
 static int wake_event = -1;
-static int started_event = -1; /* 1: it works; 2: it does not */
+static int started_event = -1; /* 1: the thread works; 2: it does not */
 
 /* --- the workers' side --- */
 
+/* Put a record into the ring of a worker. If the ring is full, the record is lost and counted. */
 static void put(void *context, const struct record *record)
 {
 	uint64_t sequence = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
@@ -60,7 +62,8 @@ static void put(void *context, const struct record *record)
 	}
 }
 
-/* What can wait leaves half of the ring to what cannot. */
+/* Is there room for records that can also come later? They leave half of the ring to those that
+ * cannot. */
 static bool has_room(void *context)
 {
 	const struct lane *lane = context;
@@ -82,7 +85,7 @@ void exporter_wake(unsigned int worker)
 {
 	if (!ring_oldest(&lanes[worker].ring))
 		return;
-	/* Either this sees that the thread sleeps, or the thread sees the record. */
+	/* Either this thread sees that the other one sleeps, or that one sees the record. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&asleep, memory_order_relaxed) && atomic_exchange(&asleep, false))
 		eventfd_write(wake_event, 1);
@@ -90,6 +93,7 @@ void exporter_wake(unsigned int worker)
 
 /* --- the exporting thread --- */
 
+/* Send some records of a worker. Returns how many. */
 static unsigned int export_some(struct lane *lane)
 {
 	char text[RECORD_TEXT_BYTES], key[RECORD_KEY_BYTES];
@@ -123,6 +127,7 @@ static bool nothing_waits(void)
 	return true;
 }
 
+/* Wait for records: for a short time while records or answers come, else until woken. */
 static void wait_for_records(bool answers_wait, unsigned int looks)
 {
 	struct pollfd event = { .fd = wake_event, .events = POLLIN };
@@ -141,6 +146,8 @@ static void wait_for_records(bool answers_wait, unsigned int looks)
 		eventfd_read(wake_event, &ignored);
 }
 
+/* Enter the network namespace from which brokers are reached, if one is given. Returns 0, or -1
+ * after complain(). */
 static int enter_management_netns(void)
 {
 	const char *path = settings.management_netns;
@@ -159,7 +166,7 @@ static int enter_management_netns(void)
 
 static void *export(void *unused)
 {
-	/* Threads that librdkafka starts from this one are in the same namespace. */
+	/* librdkafka's threads are started from this one, so they are in the same namespace. */
 	bool works = enter_management_netns() == 0 && sink->open(&settings.sink, &counters) == 0;
 
 	(void)unused;
@@ -222,7 +229,8 @@ void exporter_stop(void)
 
 void exporter_print(FILE *out)
 {
-	/* First those that end a record's way, so that no record seems to be made of nothing. */
+	/* Counters at the end of a record's way are read first, so that no record seems to be
+	 * made of nothing. */
 	uint64_t sent = counters.sent, lost[LOSSES];
 
 	for (int i = 0; i < LOSSES; i++)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Extracts records of flows from packets. */
 #include <stddef.h>
 
 #include "../../dataplane/common/counter.h"
@@ -23,6 +24,7 @@ void extractor_close(struct extractor *extractor)
 	table_close(&extractor->table);
 }
 
+/* Make a record of what was counted, and reset that. */
 static void put(struct extractor *extractor, const struct flow *flow, struct accumulator *counted,
 		bool early)
 {
@@ -37,7 +39,7 @@ static void put(struct extractor *extractor, const struct flow *flow, struct acc
 	accumulator_reset(counted);
 }
 
-/* Records of the flow's windows that ended before `pane`. */
+/* Make the records of a flow's windows that ended before `pane`. */
 static void put_closed(struct extractor *extractor, struct flow *flow, uint64_t pane)
 {
 	for (unsigned int i = 0; i < extractor->settings.panes; i++) {
@@ -48,11 +50,13 @@ static void put_closed(struct extractor *extractor, struct flow *flow, uint64_t 
 	}
 }
 
+/* Make the records of all windows of a flow. */
 static void put_all(struct extractor *extractor, struct flow *flow)
 {
 	put_closed(extractor, flow, UINT64_MAX);
 }
 
+/* Set the time, and the pane that it is in. */
 static void set_time(struct extractor *extractor, uint64_t now_ns)
 {
 	extractor->now_ns = now_ns;
@@ -73,7 +77,7 @@ void extractor_advance(struct extractor *extractor, uint64_t now_ns)
 	extractor->next_place = 0;
 }
 
-/* A flow begins with its first packet. It ends when a whole window has passed without one. */
+/* Begin a flow with its first packet. It ends when a whole window has passed without one. */
 static void begin(struct extractor *extractor, struct flow *flow, const struct packet *packet)
 {
 	flow->first_source = packet->source;
@@ -83,7 +87,7 @@ static void begin(struct extractor *extractor, struct flow *flow, const struct p
 	accumulator_reset(&flow->early);
 }
 
-/* It began in this pane, and has had no record: it is among its client's. */
+/* Did the flow begin in this pane, and has had no record? Then it is counted for its client. */
 static bool is_unreported(const struct extractor *extractor, const struct flow *flow)
 {
 	return extractor->settings.early_flows && !flow->early_made &&
@@ -95,6 +99,7 @@ static bool has_ended(const struct extractor *extractor, const struct flow *flow
 	return extractor->pane - flow->last_pane > extractor->settings.panes;
 }
 
+/* Add a flow. If the table is full, another flow is replaced, whose records are made first. */
 static struct flow *new_flow(struct extractor *extractor, const struct packet *packet,
 			     uint32_t hash)
 {
@@ -115,6 +120,7 @@ static struct flow *new_flow(struct extractor *extractor, const struct packet *p
 	return flow;
 }
 
+/* Return the flow of a packet, which is new, known, or begins again. */
 static struct flow *flow_of(struct extractor *extractor, const struct packet *packet)
 {
 	uint32_t hash = table_hash(&extractor->table, &packet->key);
@@ -130,6 +136,7 @@ static struct flow *flow_of(struct extractor *extractor, const struct packet *pa
 	return flow;
 }
 
+/* Make the early record of a flow. */
 static void put_early(struct extractor *extractor, struct flow *flow)
 {
 	if (is_unreported(extractor, flow))
@@ -138,7 +145,8 @@ static void put_early(struct extractor *extractor, struct flow *flow)
 	flow->early_made = true;
 }
 
-/* A flow has begun. One packet says little, but so many flows of a client are no accident. */
+/* Count a new flow for its client. If the client has begun many flows, make early records of all
+ * of them: one packet says little, but so many flows are no accident. */
 static void add_unreported(struct extractor *extractor, struct flow *newest)
 {
 	uint32_t flows = sources_add(&extractor->sources, newest);
@@ -149,6 +157,7 @@ static void add_unreported(struct extractor *extractor, struct flow *newest)
 		put_early(extractor, sources_oldest(&extractor->sources, newest));
 }
 
+/* Count a packet for the early record of its flow, and make that record if it is due. */
 static void add_early(struct extractor *extractor, struct flow *flow, const struct packet *packet,
 		      enum direction direction)
 {
@@ -159,6 +168,7 @@ static void add_early(struct extractor *extractor, struct flow *flow, const stru
 		put_early(extractor, flow);
 }
 
+/* End all windows and flows, and begin anew: the clock was set. */
 static void restart(struct extractor *extractor)
 {
 	extractor_finish(extractor);

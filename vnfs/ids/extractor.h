@@ -13,7 +13,7 @@
 struct extractor_settings {
 	uint64_t slide_ns;
 	unsigned int panes; /* of a window */
-	uint32_t flows; /* of the table */
+	uint32_t flows; /* of the table: most flows */
 	uint64_t early_packets; /* 0: no early records */
 	uint32_t early_flows; /* 0: early records only after early_packets */
 };
@@ -25,11 +25,11 @@ struct record {
 	struct accumulator counted;
 };
 
-/* Where records go. */
+/* Where records go: a function that takes them. */
 struct outlet {
 	void *context;
 	void (*put)(void *context, const struct record *record);
-	/* Whether more records may come that can also come later; NULL: always. */
+	/* Says whether records may come now that can also come later; NULL: always. */
 	bool (*has_room)(void *context);
 };
 
@@ -39,13 +39,13 @@ struct extractor {
 	struct table table;
 	struct sources sources; /* unless early_flows is 0 */
 	uint64_t now_ns; /* the latest time of a packet, or the end of a closed pane */
-	uint64_t pane; /* of now_ns */
+	uint64_t pane; /* the pane of now_ns */
 	uint64_t pane_end_ns;
-	uint32_t next_place; /* of the table that is looked at for windows that ended */
+	uint32_t next_place; /* place of the table to look at next for windows that ended */
 	_Atomic uint64_t evicted; /* read by others */
 };
 
-/* False: there is not enough memory. */
+/* Make an extractor. Returns false if there is not enough memory. */
 bool extractor_open(struct extractor *extractor, const struct extractor_settings *settings,
 		    const struct outlet *outlet);
 void extractor_close(struct extractor *extractor);
@@ -59,17 +59,17 @@ void extractor_close(struct extractor *extractor);
  */
 void extractor_add(struct extractor *extractor, const struct packet *packet);
 
-/* Ahead of that: memory is most of what a packet costs, and these have it fetched. The second needs
- * what the first fetches. */
+/* Have the memory fetched that extractor_add() needs: memory is most of what a packet costs. The
+ * second function needs what the first one fetches. */
 void extractor_prefetch_index(const struct extractor *extractor, const struct packet *packet);
 void extractor_prefetch_flow(const struct extractor *extractor, const struct packet *packet);
 
-/* It is so late, and no packet from before is to come. */
+/* Set the time: no packet from before is to come. */
 void extractor_advance(struct extractor *extractor, uint64_t now_ns);
 
-/* Records of windows that are closed, of at most so many places of the table. True: more are to
- * come. */
+/* Make the records of windows that are closed, of at most so many places of the table. Returns
+ * true if more are to come. */
 bool extractor_step(struct extractor *extractor, uint32_t places);
 
-/* No packets follow: all windows end. The same meaning. */
+/* End all windows, and make their records: no packets follow. */
 void extractor_finish(struct extractor *extractor);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Accumulates the packets of a flow, and computes features from that. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ void accumulator_reset(struct accumulator *accumulator)
 	memset(accumulator, 0, sizeof(*accumulator));
 }
 
-/* Close the sub-flow if the flow was idle before `now_us`. */
+/* End the sub-flow if the flow was idle for long before `now_us`. */
 static void note_gap(struct accumulator *accumulator, uint64_t now_us)
 {
 	uint64_t last_us = accumulator->last_ns / NS_PER_US;
@@ -62,7 +63,7 @@ void accumulator_add(struct accumulator *accumulator, const struct packet *packe
 	way->urg += (packet->tcp_flags & TCP_URG) != 0;
 }
 
-/* floor(sqrt(value)), exact: the root as long double has it is off by one at most. */
+/* Return floor(sqrt(value)), exactly: the root as long double is off by one at most. */
 static uint64_t square_root(unsigned __int128 value)
 {
 	unsigned __int128 root = (uint64_t)sqrtl((long double)value);
@@ -74,8 +75,8 @@ static uint64_t square_root(unsigned __int128 value)
 	return (uint64_t)root;
 }
 
-/* Of a sample. The integer part of the root of a fraction is that of the fraction's integer part.
- */
+/* Return the standard deviation of a sample, rounded down. The root may be taken of the integer
+ * part of the variance: that gives the same integer part. */
 static uint64_t deviation(const struct spread *spread)
 {
 	unsigned __int128 n = spread->count;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads the frames of a capture, and counts those that are left out. */
 #include <inttypes.h>
 
 #include "../../dataplane/capture/damage.h"

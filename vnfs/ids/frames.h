@@ -8,17 +8,17 @@
 
 struct captured {
 	uint64_t time_ns; /* Unix time */
-	struct network network; /* valid until the next one is read */
+	struct network network; /* valid until the next frame is read */
 };
 
-/* "-" is standard input. False: complained. */
+/* Open a capture; "-" is standard input. Returns false after complain(). */
 bool frames_open(const char *name);
 
-/* CAPTURE_FRAME, CAPTURE_END, or CAPTURE_DAMAGED after complain(). */
+/* Read the next frame. Returns CAPTURE_FRAME, CAPTURE_END, or CAPTURE_DAMAGED after complain(). */
 enum capture_status frames_next(struct captured *frame);
 
 /* Count the latest frame as left out. */
 void frames_leave_out(void);
 
-/* {"event": "end", "frames": ..., "left_out": {...}} */
+/* Print {"event": "end", "frames": ..., "left_out": {...}}. */
 void frames_print_end(FILE *out);

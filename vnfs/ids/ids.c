@@ -118,7 +118,7 @@ static const struct inspector inspector = {
 	.end = live_end,
 };
 
-/* Counters in the stats file, and on stdout as well if `print`. */
+/* Write the counters to the stats file, and if `print`, to stdout as well. */
 static void report_counters(bool print)
 {
 	static struct snapshot now;
@@ -138,6 +138,7 @@ static void report_counters(bool print)
 	stats_end(print);
 }
 
+/* Observe what the kernel forwards between two interfaces. Returns 0, or -1 after complain(). */
 static int observe(void)
 {
 	size_t first = (size_t)(strchr(observed, ',') - observed);
@@ -151,6 +152,7 @@ static int observe(void)
 	return observer_start(interfaces, &inspector);
 }
 
+/* Forward NSH frames of an interface. Returns 0, or -1 after complain(). */
 static int serve(void)
 {
 	struct interface interface;
@@ -170,6 +172,7 @@ static void stop(void)
 	exporter_stop();
 }
 
+/* Extract from live packets until the end. Returns the exit status. */
 static int work(const struct extractor_settings *settings, const sigset_t *signals)
 {
 	bool quiet = exporter.sink.file && strcmp(exporter.sink.file, "-") == 0;

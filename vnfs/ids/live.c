@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Extracts features from live packets, in the threads that see them. */
 #include "../../dataplane/common/clock.h"
 #include "../../dataplane/common/counter.h"
 #include "../../dataplane/common/cpus.h"
@@ -7,7 +8,7 @@
 #include "live.h"
 
 #define NS_PER_MS 1000000ULL
-/* So long after it arrived, a packet has reached its thread: windows end that much later. */
+/* So long after it arrived, a packet has reached its thread. Windows end that much later. */
 #define LATE_NS (10 * NS_PER_MS)
 #define PLACES_BETWEEN_FRAMES 64
 #define PLACES_WHEN_IDLE 1024
@@ -15,8 +16,8 @@
 
 struct worker {
 	struct extractor extractor;
-	/* Packets are counted once they are on their way, together: neither do they wait for the
-	 * extraction, nor it for the memory of each flow. */
+	/* Packets that are already sent on, and counted together: packets do not wait for the
+	 * extraction, and the extraction does not wait for the memory of each flow. */
 	struct packet waiting[WAITING];
 	unsigned int waiting_count;
 	_Atomic uint64_t malformed; /* packets */
@@ -40,6 +41,8 @@ int live_open(const struct extractor_settings *settings, unsigned int count)
 	return 0;
 }
 
+/* Hand the waiting packets to the extractor. All flows are prefetched first, so that memory is
+ * fetched for all of them at once. */
 static void extract_waiting(struct worker *worker)
 {
 	struct extractor *extractor = &worker->extractor;

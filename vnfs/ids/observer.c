@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Observes packets that the kernel forwards, by a packet socket. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
@@ -16,7 +17,7 @@
 #include "observer.h"
 
 #define BATCH 64
-#define CAPTURED 320 /* headers, with options and extension headers */
+#define CAPTURED 320 /* room for headers, with options and extension headers */
 
 static struct packet_ring ring;
 static const struct inspector *inspector;
@@ -52,7 +53,7 @@ static void take_all(void)
 	}
 }
 
-/* What arrived before the end, and nothing that arrives now. */
+/* Take the packets that arrived before the end, and none that arrives from now on. */
 static void take_rest(void)
 {
 	struct tpacket2_hdr *frame;
@@ -63,6 +64,7 @@ static void take_rest(void)
 		take(frame);
 }
 
+/* The thread that observes. */
 static void *observe(void *unused)
 {
 	struct pollfd events[] = {
@@ -86,8 +88,8 @@ static void *observe(void *unused)
 	return NULL;
 }
 
-/* What arrives at one of the interfaces, for this host as far as Ethernet goes. One socket for both
- * keeps the order of the packets. */
+/* Let the socket receive what arrives at one of the interfaces and is for this host by its MAC
+ * address. One socket for both keeps the order of the packets. */
 static int filter(const struct interface interfaces[2])
 {
 	struct sock_filter code[] = {
@@ -136,6 +138,6 @@ __u64 observer_seen(void)
 
 void observer_stop(void)
 {
-	atomic_store(&stopping, true); /* seen at the next tick */
+	atomic_store(&stopping, true); /* the thread sees it at the next tick */
 	pthread_join(thread, NULL);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Extracts features from a capture: prints records, or measures the time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "record.h"
 
 #define NS_PER_S 1000000000ULL
-#define HEADERS_BYTES 320 /* of a frame that is kept: as the observer captures */
+#define HEADERS_BYTES 320 /* bytes kept of a frame: as many as the observer captures */
 
 /* --- printing --- */
 
@@ -19,6 +20,7 @@ struct output {
 	uint64_t sequence;
 };
 
+/* Print a record as a line. */
 static void print(void *context, const struct record *record)
 {
 	struct output *output = context;
@@ -38,6 +40,7 @@ static enum parsed parse(const struct captured *frame, struct packet *packet)
 	return parsed;
 }
 
+/* Extract all frames of the capture. Returns how it ended. */
 static enum capture_status extract(struct extractor *extractor)
 {
 	enum capture_status status;
@@ -49,7 +52,7 @@ static enum capture_status extract(struct extractor *extractor)
 			frames_leave_out();
 			continue;
 		}
-		/* The records of windows that end come before those of the packet. */
+		/* Windows that end before the packet have their records first. */
 		extractor_advance(extractor, packet.time_ns);
 		extractor_step(extractor, extractor->settings.flows);
 		extractor_add(extractor, &packet);
@@ -111,6 +114,7 @@ static bool grow(struct memory *memory)
 	return larger != NULL;
 }
 
+/* Keep the headers of a frame in memory. Returns false after complain(). */
 static bool keep(struct memory *memory, const struct captured *frame)
 {
 	const uint32_t whole = bytes_left(frame->network.cursor);
@@ -123,7 +127,7 @@ static bool keep(struct memory *memory, const struct captured *frame)
 		complain("not enough memory for the capture");
 		return false;
 	}
-	if (bytes) /* else there may be no place */
+	if (bytes) /* without bytes there may be no place to copy from */
 		memcpy(copy, frame->network.cursor.at, bytes);
 	kept = &memory->frames[memory->count++];
 	*kept = *frame;
@@ -157,7 +161,7 @@ struct kept {
 	struct record latest;
 };
 
-/* A record is made and copied, as into a ring. */
+/* Keep a copy of a record, as a ring would. */
 static void keep_record(void *context, const struct record *record)
 {
 	struct kept *kept = context;
@@ -166,7 +170,8 @@ static void keep_record(void *context, const struct record *record)
 	kept->records++;
 }
 
-/* CPU time: that of others on the machine does not count. */
+/* Extract the frames so many times, and return the CPU time of that: time of others on the
+ * machine does not count. */
 static uint64_t measure(struct extractor *extractor, const struct memory *memory, long times)
 {
 	uint64_t start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the extraction needs to know of a packet. */
+/* A packet as the extraction knows it. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 #include "../../dataplane/packet/cursor.h"
 
-/* The two ends of a flow, the lower one first (address, then port, as bytes in network order), so
- * that both directions have one key. */
+/* Key of a flow: its two ends, the lower one first (address, then port, as bytes in network
+ * order), so that both directions have the same key. */
 struct flow_key {
 	uint8_t addresses[2][16]; /* IPv4: the first 4 bytes */
 	uint16_t ports[2]; /* network order; 0 where the protocol has none, and of fragments */
@@ -23,9 +23,9 @@ struct flow_key {
 struct packet {
 	struct flow_key key;
 	uint64_t time_ns; /* Unix time */
-	uint32_t bytes; /* of the IP packet, its header included */
+	uint32_t bytes; /* of the IP packet, with its header */
 	uint32_t header_bytes; /* of IP and its extension headers, and of TCP or UDP */
-	uint8_t source; /* which end of the key sent it */
+	uint8_t source; /* the end of the key that sent it */
 	uint8_t tcp_flags; /* 0: not TCP */
 	uint8_t dscp;
 };
@@ -36,10 +36,10 @@ enum parsed {
 	PARSED_MALFORMED, /* headers that are cut off or contradict their packet */
 };
 
-/* Parse a frame into everything but the time. Ethernet with VLAN tags, and below it NSH, VXLAN-GPE
- * with NSH, or IP; of the packet inside the NSH the features are. `bytes` are those that were
- * captured, which may end anywhere behind the headers. */
+/* Parse a frame into all of `packet` but its time. It is Ethernet with VLAN tags, then NSH,
+ * VXLAN-GPE with NSH, or IP; with an NSH, the packet inside is taken. `bytes` were captured, and
+ * may end anywhere behind the headers. */
 enum parsed packet_parse(const uint8_t *frame, uint32_t bytes, struct packet *packet);
 
-/* The same of what follows a header that has this EtherType. */
+/* Parse what follows a header with this EtherType, in the same way. */
 enum parsed packet_parse_payload(struct cursor cursor, uint16_t ethertype, struct packet *packet);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Writes records as JSON. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "../../dataplane/common/report.h"
 #include "record.h"
 
+/* Write a name as a string of JSON. Returns false if it is too long. */
 static bool put_name(FILE *out, const char *name)
 {
 	long before = ftell(out);
@@ -31,7 +33,7 @@ bool record_head(struct record_head *head, const char *source, const char *run)
 	return fits;
 }
 
-/* printf() takes longer than the whole extraction. */
+/* Write a number. printf() would take longer than the whole extraction. */
 static char *put_number(char *next, uint64_t number)
 {
 	char digits[20];
@@ -61,6 +63,7 @@ static char *put_address(char *next, const struct record *record, int end)
 	return next + strlen(next);
 }
 
+/* Write address and port of an end, with a comma behind. */
 static char *put_end(char *next, const struct record *record, int end)
 {
 	*next++ = '"';

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The tool is linked statically, and Debian's static Cyrus SASL wants Kerberos and Berkeley DB,
- * which have no static libraries there. librdkafka asks Cyrus SASL for the mechanism GSSAPI alone;
- * it is refused here when a connection would use it. PLAIN and SCRAM are librdkafka's own.
- */
+/* Stands in for Cyrus SASL. The tool is linked statically, and Debian's static Cyrus SASL wants
+ * Kerberos and Berkeley DB, which have no static libraries there. librdkafka asks Cyrus SASL
+ * only for the mechanism GSSAPI; it is refused here when a connection would use it. PLAIN and
+ * SCRAM are librdkafka's own. */
 #include <stddef.h>
 
 #define SASL_FAIL (-1)

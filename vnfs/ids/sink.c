@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Names of the reasons why records were lost. */
 #include "sink.h"
 
 const char *const loss_names[LOSSES] = {

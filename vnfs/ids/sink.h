@@ -19,7 +19,7 @@ enum loss {
 
 extern const char *const loss_names[LOSSES];
 
-/* Written by whoever notices, read by the main thread. */
+/* Counters that whoever notices an event writes, and the main thread reads. */
 struct sink_counters {
 	_Atomic uint64_t sent; /* acknowledged by the broker, or written */
 	_Atomic uint64_t lost[LOSSES];
@@ -30,13 +30,15 @@ struct sink_settings {
 	const char *brokers, *topic;
 };
 
-/* All calls are made by the exporting thread. A record that is not sent is counted. */
+/* What a sink does with records. The exporting thread makes all calls. A record that is not sent
+ * is counted. */
 struct sink {
 	int (*open)(const struct sink_settings *settings, struct sink_counters *counters);
 	void (*send)(const char *key, size_t key_bytes, const char *text, size_t bytes);
-	/* Between records; true: it waits for answers and wants to be called again soon. */
+	/* Called between records. Returns true if it waits for answers and wants to be called
+	 * again soon. */
 	bool (*serve)(void);
-	/* Send what is there, for at most so long; what is left is lost. */
+	/* Sends what is there, for at most so long. What is left is lost. */
 	void (*close)(int timeout_ms);
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Writes records to a file, a line each. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static int open_file(const struct sink_settings *settings, struct sink_counters 
 	return -1;
 }
 
-/* A full disk is told once; what was buffered is lost, and packets still flow. */
+/* Write what is buffered. A full disk is told once; what was buffered is then lost, and packets
+ * still flow. */
 static bool flush(void)
 {
 	bool written = fflush(file) == 0 && !ferror(file);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* By librdkafka. Its producer is idempotent: a broker that is asked again stores no record twice. */
+/* Sends records to Kafka by librdkafka. The producer is idempotent: a broker that is asked again
+ * stores no record twice. */
 #include <string.h>
 
 #include <librdkafka/rdkafka.h>
@@ -9,20 +10,20 @@
 
 static const char *const properties[][2] = {
 	{ "enable.idempotence", "true" },
-	/* The thread that sends takes what came in LOOK_MS together anyway. */
+	/* The exporting thread takes what came in LOOK_MS together anyway. */
 	{ "linger.ms", "1" },
 	/* A second small request would wait until the broker's kernel confirms the first one. */
 	{ "socket.nagle.disable", "true" },
 	{ "queue.buffering.max.messages", "200000" },
 	{ "queue.buffering.max.kbytes", "131072" },
-	/* It is back within 10 s when its broker is. */
+	/* The connection is back within 10 s after its broker is. */
 	{ "reconnect.backoff.ms", "100" },
 	{ "reconnect.backoff.max.ms", "2000" },
 	{ "socket.connection.setup.timeout.ms", "5000" },
 	{ "log.connection.close", "false" },
-	/* For an outage of the broker that is shorter than this, no record is lost. */
+	/* No record is lost in an outage of the broker that is shorter than this. */
 	{ "message.timeout.ms", "60000" },
-	/* The topic may come later than its producer. */
+	/* The topic may be created later than its producer. */
 	{ "topic.metadata.refresh.fast.interval.ms", "250" },
 };
 
@@ -30,6 +31,7 @@ static struct sink_counters *counters;
 static const char *topic;
 static rd_kafka_t *producer;
 
+/* Count a record that was delivered, or was not. */
 static void delivered(rd_kafka_t *from, const rd_kafka_message_t *message, void *context)
 {
 	(void)from, (void)context;
@@ -41,7 +43,7 @@ static void delivered(rd_kafka_t *from, const rd_kafka_message_t *message, void 
 		sink_count(&counters->lost[LOSS_NOT_DELIVERED]);
 }
 
-/* A broker that is away is told once, not at each attempt. */
+/* Complain that a broker is away, but only once, not at each attempt. */
 static void noted(rd_kafka_t *from, int error, const char *reason, void *context)
 {
 	static bool told;
@@ -115,7 +117,8 @@ static bool serve_kafka(void)
 	return rd_kafka_outq_len(producer) > 0;
 }
 
-/* The producer is not destroyed: that waits for connections, and the process ends anyway. */
+/* Send what is left, for a limited time. The producer is not destroyed: that would wait for
+ * connections, and the process ends anyway. */
 static void close_kafka(int timeout_ms)
 {
 	rd_kafka_flush(producer, timeout_ms);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Counts for each client its flows that began in this pane and have had no record. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sources.h"
 
+/* An address that has such flows. */
 struct source {
 	uint32_t pane; /* of struct sources; another: the place is free */
 	uint32_t hash;
@@ -15,7 +17,7 @@ bool sources_open(struct sources *sources, const struct table *table)
 {
 	*sources = (struct sources){
 		.table = table,
-		/* Zeroed, and memory only once it is written. */
+		/* The memory is zero, and is only taken once it is written. */
 		.index = calloc((size_t)table->mask + 1, sizeof(struct source)),
 		.pane = 1,
 	};
@@ -32,7 +34,7 @@ void sources_clear(struct sources *sources)
 	sources->pane++;
 }
 
-/* The client's address as a key. */
+/* Return the client's address as a key, for the hash. */
 static struct flow_key client_of(const struct flow *flow)
 {
 	struct flow_key key = { .version = flow->key.version };
@@ -53,7 +55,7 @@ static bool is_free(const struct sources *sources, uint32_t i)
 	return sources->index[i].pane != sources->pane;
 }
 
-/* Where the entry of the flow's client is, or is to be. */
+/* Return the entry of the flow's client, or the free place where it belongs. */
 static struct source *find(const struct sources *sources, const struct flow *flow, uint32_t hash)
 {
 	uint32_t i = hash & sources->table->mask;
@@ -75,7 +77,7 @@ static uint32_t hash_of(const struct sources *sources, const struct flow *flow)
 	return table_hash(sources->table, &client);
 }
 
-/* As in the table of flows. */
+/* Close the gap that a removed entry leaves, as in the table of flows (table.c). */
 static void close_gap(struct sources *sources, uint32_t gap)
 {
 	const uint32_t mask = sources->table->mask;

@@ -15,21 +15,22 @@ struct source; /* an address */
 struct sources {
 	const struct table *table;
 	struct source *index; /* open addressing, as many places as the table's index */
-	uint32_t pane; /* a number of its own; entries of others are no more */
+	uint32_t pane; /* number of the present pane; entries of others do not count */
 };
 
-/* Of the flows in `table`. False: there is not enough memory. */
+/* Begin to count flows of `table`. Returns false if there is not enough memory. */
 bool sources_open(struct sources *sources, const struct table *table);
 void sources_close(struct sources *sources);
 
-/* A pane begins: no flow is among them. */
+/* Begin a pane: no flow is counted yet. */
 void sources_clear(struct sources *sources);
 
-/* A flow has begun. How many of its client's are among them now. */
+/* Count a flow that has begun. Returns how many flows of its client are counted now. */
 uint32_t sources_add(struct sources *sources, struct flow *flow);
 
-/* It has a record, or leaves the table. */
+/* Count a flow no longer: it has a record, or leaves the table. */
 void sources_remove(struct sources *sources, struct flow *flow);
 
-/* Of the client of `newest`, which was added last, the flow that began first. */
+/* Return the flow that began first, among the counted ones of the client of `newest`. `newest`
+ * must have been added last. */
 struct flow *sources_oldest(const struct sources *sources, const struct flow *newest);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The table of flows: a hash table with open addressing, of bounded size. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -6,11 +7,12 @@
 
 #include "table.h"
 
-#define VICTIMS_SEEN 8 /* at most, so that no packet waits for the eviction */
+#define VICTIMS_SEEN 8 /* most flows looked at, so that no packet waits for the eviction */
 
+/* Return memory of so many bytes, or NULL. */
 static void *map(size_t bytes)
 {
-	/* Zeroed, and memory only once it is written. */
+	/* The memory is zero, and is only taken once it is written. */
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -26,7 +28,7 @@ bool table_open(struct table *table, uint32_t capacity, unsigned int windows)
 {
 	uint32_t places = 16;
 
-	/* At most half of the index is in use: searches stay short. */
+	/* At most half of the index is in use, so searches stay short. */
 	while (places / 2 < capacity)
 		places *= 2;
 	*table = (struct table){
@@ -54,7 +56,7 @@ void table_close(struct table *table)
 	munmap(table->unused, table->capacity * sizeof(*table->unused));
 }
 
-/* 128-bit product, folded: every input bit changes about half of the output (as in wyhash). */
+/* Fold a 128-bit product: every input bit changes about half of the output (as in wyhash). */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -140,7 +142,8 @@ void table_remove(struct table *table, struct flow *flow)
 	table->unused[table->unused_count++] = place;
 }
 
-/* The clock algorithm (Corbato, A paging experiment with the Multics system, 1968), bounded. */
+/* Find a flow to replace by the clock algorithm (Corbato, A paging experiment with the Multics
+ * system, 1968). The search is bounded. */
 struct flow *table_victim(struct table *table)
 {
 	struct flow *flow = NULL;

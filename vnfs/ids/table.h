@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flows that are known: a hash table with open addressing, of bounded size. */
+/* The table of known flows: a hash table with open addressing, of bounded size. */
 #pragma once
 
 #include "flow.h"
@@ -9,7 +9,7 @@ struct flow {
 	uint32_t hash;
 	bool used;
 	bool again; /* seen again since the eviction passed by */
-	bool early_made; /* or not wanted */
+	bool early_made; /* the early record was made, or is not wanted */
 	uint8_t first_source; /* which end sent the first packet: FORWARD is from there */
 	uint64_t last_pane; /* with a packet of the flow */
 	uint32_t older, newer; /* places of flows, a ring: see sources.h */
@@ -27,19 +27,19 @@ struct table {
 	uint32_t places_used; /* all flows were at places below it */
 };
 
-/* Room for so many flows. False: there is not enough memory. */
+/* Make a table with room for so many flows. Returns false if there is not enough memory. */
 bool table_open(struct table *table, uint32_t capacity, unsigned int windows);
 void table_close(struct table *table);
 
 uint32_t table_hash(const struct table *table, const struct flow_key *key);
 
-/* Ahead of table_find(): where the search begins. */
+/* Fetch the place where table_find() will begin to search. */
 static inline void table_prefetch(const struct table *table, uint32_t hash)
 {
 	__builtin_prefetch(&table->index[hash & table->mask]);
 }
 
-/* The place of the first flow that the search meets, which is the flow as a rule. */
+/* Return the place of the first flow that the search meets. As a rule that is the flow itself. */
 static inline uint32_t table_likely(const struct table *table, uint32_t hash)
 {
 	uint64_t entry = table->index[hash & table->mask];
@@ -47,15 +47,17 @@ static inline uint32_t table_likely(const struct table *table, uint32_t hash)
 	return entry ? (uint32_t)entry - 1 : 0;
 }
 
-/* The flow, or NULL. */
+/* Return the flow with this key, or NULL. */
 struct flow *table_find(const struct table *table, const struct flow_key *key, uint32_t hash);
 
-/* A flow of which only key and hash are set and the rest is zero; NULL when the table is full. */
+/* Add a flow. Only its key and hash are set; the rest is zero. Returns NULL if the table is
+ * full. */
 struct flow *table_add(struct table *table, const struct flow_key *key, uint32_t hash);
 
 void table_remove(struct table *table, struct flow *flow);
 
-/* Of a full table, a flow that may go: rather one with a single packet than one that goes on. */
+/* Return a flow of a full table that may go: rather one with a single packet than one that goes
+ * on. */
 struct flow *table_victim(struct table *table);
 
 static inline uint32_t table_place(const struct table *table, const struct flow *flow)
@@ -63,7 +65,7 @@ static inline uint32_t table_place(const struct table *table, const struct flow 
 	return (uint32_t)((size_t)((const uint8_t *)flow - table->flows) / table->flow_bytes);
 }
 
-/* The flow at a place below `capacity`; look at `used`. */
+/* Return the flow at a place below `capacity`. `used` says whether there is one. */
 static inline struct flow *table_at(const struct table *table, uint32_t place)
 {
 	return (struct flow *)(table->flows + place * table->flow_bytes);

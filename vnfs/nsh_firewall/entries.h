@@ -22,8 +22,8 @@ struct fw_counters {
 	__u64 causes[FW_CAUSES]; /* FW_NONE: forwarded */
 };
 
-/* Keys of the hash maps: a flow's two ends in ascending order, so that both directions have one
- * key. A map's value is when the rule expires: nanoseconds of CLOCK_MONOTONIC. */
+/* Keys of the hash maps. The two ends of a flow are in ascending order, so that both directions
+ * have one key. The value of a key says when the rule expires: nanoseconds of CLOCK_MONOTONIC. */
 struct fw_flow4 {
 	__be32 low, high;
 	__be16 low_port, high_port; /* 0 of protocols without ports */
@@ -42,7 +42,7 @@ struct fw_flow6 {
 	__u8 zero[3];
 };
 
-/* Any order does, if it is always the same. */
+/* Put the ends of a flow in order. Any order does, if it is always the same. */
 static inline void fw_flow4_order(struct fw_flow4 *flow, __be32 one, __be16 one_port, __be32 other,
 				  __be16 other_port)
 {

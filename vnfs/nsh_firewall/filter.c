@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The filter, as the process that changes rules writes it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,7 +47,8 @@ void filter_close(struct filter *filter)
 	munmap(filter->words, filter->bytes);
 }
 
-/* Clearing costs as much as many rules: not before there are some. */
+/* Clear the other generation and make it the current one, if its rules have expired. Clearing
+ * costs as much as many rules, so it waits until there are some. */
 static void take_turns(struct filter *filter, __u64 now_ns)
 {
 	struct fw_filter_state *state = filter->state;

@@ -13,12 +13,13 @@
 #define FW_FILTER_GENERATIONS 2
 #define FW_FILTER_BITS_PER_RULE 16 /* of max_rules */
 
-/* Both generations' bits of one place are in one cache line. */
+/* A place of the filter. Its bits of both generations are in one cache line. */
 struct fw_filter_word {
 	__u64 bits[FW_FILTER_GENERATIONS];
 };
 
-/* Behind the words, in as many places as it needs; the kernel side does not look at it. */
+/* State of the filter. It is behind the words, in as many places as it needs. The kernel side
+ * does not look at it. */
 struct fw_filter_state {
 	__u64 current;
 	__u64 rules; /* that set a bit of the current generation */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filter as the process sees it that changes rules; there is one such process at a time. */
+/* The filter, as the process that changes rules sees it. There is one such process at a time. */
 #pragma once
 
 #include <stddef.h>
@@ -13,10 +13,10 @@ struct filter {
 	size_t bytes;
 };
 
-/* Words of a filter for so many rules of each kind: a power of 2. */
+/* Return the number of words of a filter for so many rules of each kind: a power of 2. */
 __u32 filter_words(unsigned int max_rules);
 
-/* 0, or -1 after complain(). */
+/* Map a filter into memory. Returns 0, or -1 after complain(). */
 int filter_open(struct filter *filter, int map);
 void filter_close(struct filter *filter);
 

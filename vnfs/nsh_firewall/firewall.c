@@ -58,7 +58,8 @@ static int detach(void)
 	return table_detach(&interface);
 }
 
-/* Looked up anew for each change: the interface, or its program, may be another one by now. */
+/* Take one change from stdin. The table is found anew for each change, because the interface, or
+ * its program, may be another one by now. Returns 0, or -1. */
 static int change_once(void)
 {
 	struct table table;
@@ -71,6 +72,7 @@ static int change_once(void)
 	return status;
 }
 
+/* Take changes from stdin until it ends, and answer each. */
 static int change(void)
 {
 	int status = 0;
@@ -119,7 +121,7 @@ static void print_counters(const struct fw_counters *totals)
 	       totals->verdicts[FWD_PASSED]);
 	for (int i = FW_NONE + 1; i < FW_CAUSES; i++)
 		printf(", \"dropped_%s\": %llu", names[i], totals->causes[i]);
-	/* The others are those of a packet socket. */
+	/* The other reasons are those of a packet socket. */
 	for (int i = FWD_DROP_FIRST; i <= FWD_SI_EXHAUSTED; i++)
 		printf(", \"dropped_%s\": %llu", fwd_drop_names[i], totals->verdicts[i]);
 	puts("}");

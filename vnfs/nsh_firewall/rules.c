@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads rules as lines of text into the table, and prints them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "filter_user.h"
 #include "rules.h"
 
-#define CLOCK CLOCK_MONOTONIC /* of the kernel side */
+#define CLOCK CLOCK_MONOTONIC /* the clock that the kernel side uses */
 #define MOST_WORDS 7
 #define MS_NS 1000000ULL
 #define LONGEST_MS (1000L * 3600 * 24)
@@ -44,7 +45,7 @@ static int parse_address(const char *text, struct address *address)
 	return 0;
 }
 
-/* `words`: PROTOCOL ADDRESS PORT ADDRESS PORT. The map, or -1. */
+/* Read a flow from `words`: PROTOCOL ADDRESS PORT ADDRESS PORT. Returns its map, or -1. */
 static int parse_flow(char *const *words, union key *key)
 {
 	long protocol, one_port, other_port;
@@ -66,6 +67,7 @@ static int parse_flow(char *const *words, union key *key)
 	return TABLE_FLOWS6;
 }
 
+/* Read a source. Returns its map, or -1. */
 static int parse_source(const char *word, union key *key)
 {
 	struct address address;
@@ -80,7 +82,8 @@ static int parse_source(const char *word, union key *key)
 	return TABLE_SOURCES6;
 }
 
-/* The map that a line is for, and its key; -1 when it is none. */
+/* Read a line; `key` and `duration` get what it says. Returns the map that it is for, or -1 if
+ * it is no rule. */
 static int parse_line(char *line, union key *key, const char **duration)
 {
 	char *words[MOST_WORDS + 1], *rest = NULL;
@@ -114,6 +117,7 @@ static __u64 hash_of(int map, const union key *key)
 	}
 }
 
+/* Do what a line says. Returns 0, or -errno. */
 static int change(const struct table *table, struct filter *filter, char *line)
 {
 	const char *duration;
@@ -132,9 +136,9 @@ static int change(const struct table *table, struct filter *filter, char *line)
 	}
 	if (parse_integer(duration, 0, LONGEST_MS, &ms))
 		return -EINVAL;
-	/* By the program's clock, which lags, a lease that ends now would last until its next tick. */
+	/* The program's clock lags: by it, a lease that ends now would last until the next tick. */
 	until_ns = map == TABLE_LEASE && !ms ? 0 : now + (__u64)ms * MS_NS;
-	/* First, so that a rule is in force as soon as it is there. */
+	/* The filter comes first, so that a rule is in force as soon as it is there. */
 	if (map != TABLE_LEASE)
 		filter_add(filter, hash_of(map, &key), now, until_ns);
 	return bpf_map_update_elem(table->maps[map], &key, &until_ns, BPF_ANY) ? -errno : 0;
@@ -215,7 +219,7 @@ static int list_map(const struct table *table, int map, FILE *out)
 	while (!error) {
 		__u32 count = BATCH;
 
-		/* -ENOENT: these are the last ones. */
+		/* With -ENOENT, these entries are the last ones. */
 		error = bpf_map_lookup_batch(table->maps[map], from, cursor, keys, expires_ns,
 					     &count, NULL);
 		if (error && error != -ENOENT)

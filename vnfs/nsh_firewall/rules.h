@@ -14,12 +14,10 @@
 
 #include "table.h"
 
-/*
- * Take the lines of one change to the table: up to an empty line, or the end. 0, or -1 after
- * complain() of the first one that is refused; those behind it are read, and do nothing. Without a
- * table (NULL), all are, and -1 is returned.
- */
+/* Take the lines of one change to the table, up to an empty line or the end. Returns 0, or -1
+ * after complain() about the first line that is refused; the lines behind it are read, and do
+ * nothing. Without a table (NULL), all lines are read and do nothing, and -1 is returned. */
 int rules_change(const struct table *table, FILE *in);
 
-/* Print those in force, as such lines. 0, or -1 after complain(). */
+/* Print the rules in force, as such lines. Returns 0, or -1 after complain(). */
 int rules_list(const struct table *table, FILE *out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Attaches the firewall's program to an interface, and finds its maps. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ static const char *const map_names[TABLE_MAPS] = {
 	[TABLE_FILTER] = "filter",
 };
 
-/* Our program on an interface, whose descriptor is to be closed. -1: there is none, or it is not ours. */
+/* Find the firewall's program on an interface. The caller closes its descriptor. Returns -1 if
+ * there is no program, or another one. */
 static int find_ours(const struct interface *interface, struct xdp_program *found)
 {
 	if (xdp_find(interface->index, found))
@@ -31,6 +33,7 @@ static int find_ours(const struct interface *interface, struct xdp_program *foun
 	return -1;
 }
 
+/* Attach the program, or replace an earlier one of the firewall. */
 static int attach(const struct interface *interface, int program)
 {
 	struct xdp_program ours;

@@ -27,14 +27,16 @@ struct table {
 	int maps[TABLE_MAPS];
 };
 
-/* Attach the program, instead of one of ours that is there. 0, or -1 after complain(). */
+/* Attach the program, in the place of an earlier one of the firewall if there is one. Returns 0,
+ * or -1 after complain(). */
 int table_attach(const struct interface *interface, unsigned int max_rules, bool fail_closed);
 
-/* Take it away, with all rules. Harmless when there is none. 0, or -1 after complain(). */
+/* Detach the program, with all rules. Harmless when there is none. Returns 0, or -1 after
+ * complain(). */
 int table_detach(const struct interface *interface);
 
-/* The maps of the program that is attached. 0, or -1 after complain(). */
+/* Open the maps of the attached program. Returns 0, or -1 after complain(). */
 int table_find(const struct interface *interface, struct table *table);
 
-/* Let go of these maps. */
+/* Close these maps. */
 void table_close(struct table *table);

@@ -14,17 +14,19 @@ static inline __u32 murmur_rotate(__u32 value, int by)
 	return value << by | value >> (32 - by);
 }
 
+/* Prepare a word, which does not depend on the seed. */
 static inline __u32 murmur_word(__u32 word)
 {
 	return murmur_rotate(word * 0xcc9e2d51, 15) * 0x1b873593;
 }
 
-/* `word` comes from murmur_word(). */
+/* Take a word into the state. `word` comes from murmur_word(). */
 static inline __u32 murmur_step(__u32 state, __u32 word)
 {
 	return murmur_rotate(state ^ word, 13) * 5 + 0xe6546b64;
 }
 
+/* Return the hash of a key of so many bytes, whose words are in the state. */
 static inline __u32 murmur_end(__u32 state, __u32 bytes)
 {
 	state ^= bytes;
@@ -33,7 +35,7 @@ static inline __u32 murmur_end(__u32 state, __u32 bytes)
 	return state ^ state >> 16;
 }
 
-/* A hash value as an index below `cells`. */
+/* Return a hash value as an index below `cells`. */
 static inline __u32 murmur_reduce(__u32 hash, __u32 cells)
 {
 	return (__u32)((__u64)hash * cells >> 32);

@@ -11,7 +11,7 @@
 #define SFCMON_BLOOM_HASHES 7
 #define SFCMON_IBLT_HASHES 6
 
-#define SFCMON_CMS_MAX 0xffffff /* where a counter of the CMS stays */
+#define SFCMON_CMS_MAX 0xffffff /* a counter of the CMS stays there */
 
 /* FlowID2 in words; FlowID1 is its first word and the source address. */
 #define SFCMON_IPV4_WORDS 5

@@ -8,8 +8,8 @@ struct thresholds {
 	uint32_t eval, share, packets;
 };
 
-/* Those of the next window, of whose flows `target` are to be reported, when so many packets were
- * monitored in this one and so many flows inserted. */
+/* Set the thresholds of the next window, in which about `target` flows are to be reported. In
+ * this window, so many packets were monitored and so many flows inserted. */
 static inline void thresholds_adapt(struct thresholds *limits, uint32_t packets, uint64_t inserted,
 				    uint32_t target)
 {
@@ -20,7 +20,7 @@ static inline void thresholds_adapt(struct thresholds *limits, uint32_t packets,
 		limits->share = 0;
 	} else {
 		next = (uint64_t)((unsigned __int128)now * inserted / target);
-		/* One odd window must not undo many. */
+		/* The limits keep one odd window from undoing many. */
 		next = next < now / 4 ? now / 4 : next > 4 * now ? 4 * now : next;
 	}
 	limits->packets = next < 1 ? 1 : next > UINT32_MAX ? UINT32_MAX : (uint32_t)next;

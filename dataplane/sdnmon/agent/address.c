@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Parses addresses of OpenFlow connections, listens and connects there. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -10,7 +11,7 @@
 #include "address.h"
 
 #define BACKLOG 64
-#define UNSENT_BYTES (256 * 1024) /* what the kernel keeps before other messages */
+#define UNSENT_BYTES (256 * 1024) /* most bytes that the kernel keeps unsent: messages wait there */
 
 static int parse_local(const char *path, struct address *address)
 {
@@ -60,7 +61,8 @@ static int open_socket(const struct address *address)
 	return socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/* Messages are small, and wait for each other. What is not sent yet delays what is urgent. */
+/* Set options of a connection. Messages are small, and one waits for the other, so they are sent
+ * at once. The kernel keeps few unsent bytes, because these delay urgent messages. */
 static void tune(const struct address *address, int fd)
 {
 	const int on = 1, unsent = UNSENT_BYTES;
@@ -72,7 +74,7 @@ static void tune(const struct address *address, int fd)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-/* The file of an agent that was killed: nobody listens there. */
+/* Remove the socket file of an agent that was killed: nobody listens there. */
 static void remove_stale(const struct address *address)
 {
 	int fd = address->any.sa_family == AF_UNIX ? open_socket(address) : -1;

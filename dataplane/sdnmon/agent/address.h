@@ -19,17 +19,17 @@ struct address {
 	};
 };
 
-/* 0, or -1 if it is none. The text stays the caller's. */
+/* Parse an address. The text stays the caller's. Returns 0, or -1 if it is none. */
 int address_parse(const char *text, struct address *address);
 
-/* A socket that listens there, and does not block; -1 after complain(). */
+/* Return a socket that listens there, and does not block; -1 after complain(). */
 int address_listen(const struct address *address);
 
-/* Accept a connection: a socket that does not block, or -1. */
+/* Accept a connection. Returns a socket that does not block, or -1. */
 int address_accept(const struct address *address, int listener);
 
-/* A socket that does not block and connects to there; -errno if this fails at once. */
+/* Return a socket that does not block and connects to there; -errno if this fails at once. */
 int address_connect(const struct address *address);
 
-/* Remove what address_listen() made. */
+/* Remove the file that address_listen() has made. */
 void address_remove(const struct address *address);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfc-sdnmon-agent: on the OpenFlow channel between a switch and its controller. Answers the messages of
- * SDN-Mon, and lets all others pass. */
+/* sfc-sdnmon-agent: stands on the OpenFlow channel between a switch and its controller. It
+ * answers the messages of SDN-Mon, and lets all others pass. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 const char tool_name[] = "sfc-sdnmon-agent";
 
-#define LOOK_MS 500 /* for what others changed */
+#define LOOK_MS 500 /* how often to look for changes by others */
 
 static const char documentation[] =
 	"Answers a controller's SDN-Mon messages on the OpenFlow channel of a switch, and lets all "
@@ -99,6 +99,7 @@ static int watch_signals(struct watch *watch)
 
 /* --- notifications --- */
 
+/* Send a notification of the programs to the controllers that want it. */
 static int notified(void *context, void *data, size_t bytes)
 {
 	(void)context;
@@ -115,14 +116,14 @@ static void read_notifications(struct watch *watch, __u32 events)
 		relays_serve(&relays);
 }
 
-/* They stay in the kernel as long as nobody wants them. */
+/* Wait for notifications if a controller wants them. Until then they stay in the kernel. */
 static void watch_notifications(void)
 {
 	static struct watch watch = { read_notifications, NULL };
-	static ino_t watched; /* the state whose ring is waited for */
+	static ino_t watched; /* state whose ring is waited for; 0: none */
 	bool wanted = monitoring.notifications && relays_want_notifications(&relays);
 
-	/* That of another state was closed. */
+	/* The ring of another state was closed, and is not waited for any more. */
 	if (watched != monitoring.followed)
 		watched = 0;
 	if (wanted == (watched != 0))

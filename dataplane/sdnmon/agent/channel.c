@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Serves an OpenFlow channel: passes messages between its ends, and takes out those of SDN-Mon. */
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -10,9 +11,9 @@
 
 #define HELLO_ELEMENT_HEADER 4
 #define MULTIPART_HEADER 16
-#define BEGIN_WAIT_NS 10000000000ULL /* for the first message of the switch */
-#define ASK_WAIT_NS 1000000000ULL /* for the switch's ports, at most */
-#define END_WAIT_NS 10000000000ULL /* for an end to take what the other one sent before it ended */
+#define BEGIN_WAIT_NS 10000000000ULL /* how long to wait for the first message of the switch */
+#define ASK_WAIT_NS 1000000000ULL /* how long to wait for the switch's ports */
+#define END_WAIT_NS 10000000000ULL /* how long an end may take to read what the other one sent */
 
 static struct peer *other(struct channel *channel, enum end end)
 {
@@ -21,7 +22,7 @@ static struct peer *other(struct channel *channel, enum end end)
 
 /* --- HELLO --- */
 
-/* The bitmap of versions that a HELLO may have, or 0. */
+/* Return the bitmap of versions in a HELLO; 0 if it has none. */
 static __u64 bitmap_of(const __u8 *message, size_t bytes)
 {
 	size_t at = OPENFLOW_HEADER;
@@ -41,7 +42,8 @@ static __u64 bitmap_of(const __u8 *message, size_t bytes)
 	return 0;
 }
 
-/* The version that both ends come to (OpenFlow 1.3.5, 6.3.1). */
+/* Return the version of OpenFlow that both ends agree on (OpenFlow 1.3.5, 6.3.1); 0 if there is
+ * none. */
 static __u8 negotiated(const struct channel *channel)
 {
 	__u64 common = channel->hello[SWITCH] & channel->hello[CONTROLLER];
@@ -56,6 +58,8 @@ static __u8 negotiated(const struct channel *channel)
 	return (__u8)(63 - __builtin_clzll(least));
 }
 
+/* Look at the first message of an end. If it is a HELLO, it says which versions that end can
+ * speak. */
 static void read_hello(struct channel *channel, enum end end, const __u8 *message, size_t bytes)
 {
 	__u64 bitmap = bitmap_of(message, bytes);
@@ -65,7 +69,7 @@ static void read_hello(struct channel *channel, enum end end, const __u8 *messag
 	if (message[1] != OFPT_HELLO)
 		return;
 	channel->has_bitmap[end] = bitmap != 0;
-	/* The highest bit is that of the header. */
+	/* The version in the header is the highest one that the end can speak. */
 	channel->hello[end] = bitmap ? bitmap : 1ULL << (message[0] & 63);
 	if (end == CONTROLLER)
 		channel->hello_ends = peer->passed + (peer->examined - peer->start) + bytes;
@@ -77,7 +81,8 @@ static void read_hello(struct channel *channel, enum end end, const __u8 *messag
 
 /* --- the switch's ports --- */
 
-/* Behind the controller's HELLO: the switch takes no other message before. */
+/* Ask the switch for its ports, behind the controller's HELLO: the switch takes no other message
+ * before that. */
 static void ask_for_ports(struct channel *channel)
 {
 	struct output *output = &channel->peers[SWITCH].own;
@@ -111,6 +116,7 @@ static bool is_for_us(const struct channel *channel, const __u8 *message, size_t
 		get16(message + OPENFLOW_HEADER) == OFPMP_PORT_DESC);
 }
 
+/* Take the switch's reply to the agent's own request for its ports. */
 static void take_reply(struct channel *channel, const __u8 *message, size_t bytes)
 {
 	bool more;
@@ -129,7 +135,7 @@ static void take_reply(struct channel *channel, const __u8 *message, size_t byte
 
 /* --- messages --- */
 
-/* Those of before the versions are known are not looked at. */
+/* Is this a request of SDN-Mon? Before the versions are known, messages are not looked at. */
 static bool is_request(const struct channel *channel, const __u8 *message, size_t bytes)
 {
 	return channel->version && message[0] == channel->version &&
@@ -137,17 +143,17 @@ static bool is_request(const struct channel *channel, const __u8 *message, size_
 	       get32(message + OPENFLOW_HEADER) == SDNMON_EXPERIMENTER;
 }
 
-/* Requests wait until the switch has said its ports, so that these are monitored when they are
- * answered, and for the controller to read earlier replies. */
+/* Can a request be answered now? It waits until the switch has said its ports, so that these are
+ * monitored when it is answered, and until the controller has read earlier replies. */
 static bool can_answer(const struct channel *channel)
 {
 	if (!channel->has_asked && !channel->monitoring->ports.fixed)
-		return false; /* it came with HELLO, behind which the switch is asked */
+		return false; /* it came together with HELLO; the switch is asked behind that */
 	return output_has_room(&channel->peers[CONTROLLER].own) &&
 	       !(channel->asks && clock_ns(CLOCK_MONOTONIC) - channel->asked_ns < ASK_WAIT_NS);
 }
 
-/* Take a message that does not go on. False: it cannot be taken yet. */
+/* Take a message that does not go on to the other end. Returns false if it cannot be taken yet. */
 static bool take(struct channel *channel, enum end end, const __u8 *message, size_t bytes)
 {
 	struct peer *peer = &channel->peers[end];
@@ -165,7 +171,7 @@ static bool take(struct channel *channel, enum end end, const __u8 *message, siz
 	return true;
 }
 
-/* Look at what came from one end. Whether there was anything. */
+/* Look at what came from one end. Returns whether there was anything. */
 static bool examine(struct channel *channel, enum end end)
 {
 	struct peer *peer = &channel->peers[end];
@@ -217,7 +223,7 @@ static void continue_statistics(struct channel *channel)
 		statistics_continue(statistics, &controller->own);
 }
 
-/* Has the other end taken all whole messages? */
+/* Has the other end taken all whole messages of this one? */
 static bool is_drained(const struct peer *peer)
 {
 	const __u8 *message;
@@ -225,8 +231,9 @@ static bool is_drained(const struct peer *peer)
 	return peer->start == peer->examined && peer_next(peer, &message) == 0;
 }
 
-/* An end that is gone takes the other one with it, when that has taken all that came before. Its
- * connection is closed when it does so itself: at once, what it did not read yet would be lost. */
+/* End a channel of which an end is gone, once the other end has taken all that came before. The
+ * agent does not close that end at once, because it would lose what it has not read yet: it
+ * waits until that end closes its connection itself. */
 static void judge(struct channel *channel)
 {
 	for (int end = SWITCH; end <= CONTROLLER; end++) {
@@ -251,7 +258,7 @@ bool channel_is_idle(const struct channel *channel)
 	return !channel->has_begun[SWITCH] && !channel->closed;
 }
 
-/* Who connects and says nothing takes the place of a switch. */
+/* End a channel whose switch says nothing: it takes the place of another switch. */
 static void end_idle(struct channel *channel)
 {
 	if (!channel_is_idle(channel) ||
@@ -261,6 +268,7 @@ static void end_idle(struct channel *channel)
 	channel->closed = true;
 }
 
+/* Wait for those events of an end that are useful now. */
 static void set_interest(struct channel *channel, enum end end, struct loop *loop)
 {
 	struct peer *peer = &channel->peers[end];
@@ -279,7 +287,7 @@ static void set_interest(struct channel *channel, enum end end, struct loop *loo
 	peer->interest = interest;
 }
 
-/* Ends of which the kernel says all the time that they are over may have sent more. */
+/* Read from ends that the kernel reports as over all the time: they may have sent more. */
 static bool read_hung(struct channel *channel)
 {
 	bool any = false;
@@ -361,7 +369,7 @@ struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, i
 	const int sockets[] = { to_switch, to_controller };
 	int error = channel ? 0 : -1;
 
-	/* One that is connected already says so at once. */
+	/* Both sockets are taken for connecting: one that is connected already says so at once. */
 	for (int end = SWITCH; channel && end <= CONTROLLER; end++) {
 		channel->watches[end] = (struct watch){ ready, channel };
 		error |= peer_open(&channel->peers[end], sockets[end], true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenFlow channel: the connection of a switch, that to its controller, and what the agent does
- * between them. */
+/* An OpenFlow channel: the connection of a switch, the one to its controller, and what the agent
+ * does between them. */
 #pragma once
 
 #include "loop.h"
@@ -15,17 +15,17 @@ struct channel {
 	struct session session;
 	struct monitoring *monitoring;
 	const char *name; /* of the controller, for complaints */
-	__u64 hello[2]; /* versions that an end can, a bit each; 0: it has not said so yet */
+	__u64 hello[2]; /* versions that an end can speak, a bit each; 0: it has not said so yet */
 	bool has_bitmap[2];
-	bool has_begun[2]; /* its first message was there */
-	__u64 hello_ends; /* bytes of the controller, up to its HELLO's end */
-	__u8 version; /* of OpenFlow, when both have said HELLO; 0: messages just pass */
-	bool has_asked; /* for the switch's ports */
-	bool asks; /* and waits for the reply */
-	struct port_list described; /* by the part of it that has come */
+	bool has_begun[2]; /* its first message has come */
+	__u64 hello_ends; /* bytes that came from the controller up to the end of its HELLO */
+	__u8 version; /* of OpenFlow, when both have said HELLO; 0: messages only pass */
+	bool has_asked; /* has the agent asked the switch for its ports? */
+	bool asks; /* does it wait for the reply? */
+	struct port_list described; /* the part of that reply that has come */
 	__u32 xid; /* of that request */
 	__u64 opened_ns, asked_ns, ended_ns;
-	bool lingers; /* one end is gone, and the other one is awaited */
+	bool lingers; /* one end is gone, and the end of the other one is awaited */
 	bool closed; /* it can be freed */
 };
 
@@ -34,12 +34,12 @@ enum end {
 	CONTROLLER,
 };
 
-/* A channel of these sockets, which are its own from now on; they may connect still.
- * NULL after complain(). */
+/* Make a channel of these sockets, which may still be connecting. It owns them from now on.
+ * Returns NULL after complain(). */
 struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, int to_switch,
 			     int to_controller, const char *name);
 
-/* Do what can be done without waiting. */
+/* Do all that can be done without waiting. */
 void channel_serve(struct channel *channel);
 
 /* Has the switch said nothing yet? */

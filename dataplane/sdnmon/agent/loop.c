@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Waits for events of descriptors, by epoll. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static void control(const struct loop *loop, int operation, int fd, struct watch
 
 	if (epoll_ctl(loop->epoll, operation, fd, &event) == 0)
 		return;
-	/* Memory or the limit of descriptors: a channel that is never served must not stay. */
+	/* Memory or descriptors are short: a channel that is never served must not stay. */
 	complain("cannot wait for a connection: %s", strerror(errno));
 	exit(1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process waits for. */
+/* The loop of the process: what it waits for. */
 #pragma once
 
 #include <sys/epoll.h>
@@ -15,10 +15,11 @@ struct watch {
 	void *owner;
 };
 
-/* Wait for events of a descriptor, or for others than before. 0: only for its end. */
+/* Wait for events of a descriptor, or change which events are waited for. Without events (0),
+ * only its end is reported. */
 void loop_add(const struct loop *loop, int fd, struct watch *watch, __u32 events);
 void loop_change(const struct loop *loop, int fd, struct watch *watch, __u32 events);
 void loop_remove(const struct loop *loop, int fd);
 
-/* Wait at most so long, and call what is ready. 0, or -1 after complain(). */
+/* Wait at most so long, and call the watches that are ready. Returns 0, or -1 after complain(). */
 int loop_wait(const struct loop *loop, int timeout_ms);

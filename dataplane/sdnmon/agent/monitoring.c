@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Opens, locks and follows the state of the switch's monitoring. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,10 +7,10 @@
 #include "../../common/report.h"
 #include "monitoring.h"
 
-#define LOCK_WAIT_MS 1000 /* meanwhile the OpenFlow channel stands still */
+#define LOCK_WAIT_MS 1000 /* the OpenFlow channel stands still meanwhile */
 
-/* After another state was opened. Its ring may be that of the one before, but the descriptor is another
- * one. Its ports may be others than those of the switch. */
+/* Follow the state that is open now. If it is another one, its ring has another descriptor even
+ * where it is the same ring, and its ports may be others than those of the switch. */
 static void follow_state(struct monitoring *monitoring)
 {
 	const struct state *state = &monitoring->state;
@@ -52,7 +53,8 @@ int monitoring_change(struct monitoring *monitoring, struct refusal *refusal)
 	if (state_is_on(state) && state_open(state) == 0)
 		return 0;
 	if (!state_is_on(state)) {
-		/* Another command ended it, and removed the folder before it was locked. */
+		/* Another command ended the monitoring, and removed the folder before this one
+		 * locked it. */
 		state_remove(state);
 		state_unlock(state);
 		return refuse_off(monitoring, refusal);
@@ -118,7 +120,7 @@ int monitoring_open(struct monitoring *monitoring, const char *folder)
 		complain("%s: %s", folder, refusal.text);
 		return -1;
 	}
-	/* Of ports of the options that are not there was complained. */
+	/* Ports of the options that are not there were complained about. */
 	switch_ports_attach(&monitoring->ports, &monitoring->state);
 	monitoring_changed(monitoring);
 	return 0;

@@ -11,25 +11,27 @@
 struct monitoring {
 	struct state state;
 	struct switch_ports ports;
-	struct ring_buffer *notifications; /* of the state that is open */
+	struct ring_buffer *notifications; /* ring of the state that is open */
 	ring_buffer_sample_fn notified;
-	void *context; /* of `notified` */
-	ino_t followed; /* state whose notifications are read */
+	void *context; /* for `notified` */
+	ino_t followed; /* the state whose notifications are read */
 };
 
-/* Begin to use a state, which may be on already. 0, or -1 after complain(). */
+/* Begin to use a state, which may be on already. Returns 0, or -1 after complain(). */
 int monitoring_open(struct monitoring *monitoring, const char *folder);
 void monitoring_close(struct monitoring *monitoring);
 
-/* Open the state for reading. 0, or -1 with the refusal: it is off, or the kernel refuses. */
+/* Open the state for reading. Returns 0, or -1 with the refusal: monitoring is off, or the
+ * kernel refuses. */
 int monitoring_read(struct monitoring *monitoring, struct refusal *refusal);
 
-/* Lock and open it for a change, after which monitoring_changed() is called. */
+/* Lock and open the state for a change. The caller then calls monitoring_changed(). Returns 0,
+ * or -1 with the refusal. */
 int monitoring_change(struct monitoring *monitoring, struct refusal *refusal);
 void monitoring_changed(struct monitoring *monitoring);
 
-/* Lock it to switch it on: 0, or -1 with the refusal. */
+/* Lock the state to switch monitoring on. Returns 0, or -1 with the refusal. */
 int monitoring_begin(struct monitoring *monitoring, struct refusal *refusal);
 
-/* Find out what others changed, and attach ports that came. */
+/* Find out what others changed, and attach to ports that came. */
 void monitoring_follow(struct monitoring *monitoring);

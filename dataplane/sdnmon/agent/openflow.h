@@ -31,7 +31,7 @@ enum openflow_type {
 #define OFPP_ANY 0xffffffffU
 
 #define SDNMON_EXPERIMENTER 0x004e534dU
-#define SDNMON_HEADER 16 /* of an experimenter message */
+#define SDNMON_HEADER 16 /* length of an experimenter message's header */
 #define SDNMON_FORMATS 1 /* version of the formats */
 #define SDNMON_REPLY 0x8000U
 
@@ -84,7 +84,7 @@ DEFINE_NUMBER(64)
 
 #undef DEFINE_NUMBER
 
-/* The header of a message of any type. What follows it is returned. */
+/* Write the header of a message of any type. Returns the place behind it. */
 static inline __u8 *put_header(__u8 *to, __u8 version, enum openflow_type type, size_t bytes,
 			       __u32 xid)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Keeps messages of the agent until they are sent. */
 #include <stdlib.h>
 
 #include "output.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads and sends the messages of one end of a channel. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -35,7 +36,8 @@ bool peer_can_read(const struct peer *peer)
 	       (PEER_INPUT_BYTES - peer->end >= LEAST_READ || peer->start >= PEER_INPUT_BYTES / 2);
 }
 
-/* Half of the room is more than the longest message. */
+/* Move the input to the front, once half of the room is used. The other half is more than the
+ * longest message. */
 static void make_room(struct peer *peer)
 {
 	if (peer->start < PEER_INPUT_BYTES / 2)
@@ -72,6 +74,7 @@ int peer_next(const struct peer *peer, const __u8 **message)
 	return bytes <= left ? (int)bytes : 0;
 }
 
+/* Remove bytes from the front of the input. */
 static void drop(struct peer *peer, size_t bytes)
 {
 	peer->start += bytes;
@@ -103,7 +106,8 @@ bool peer_has_to_send(const struct peer *peer, const struct peer *from)
 	       (peer->sending || from->examined > from->start || !output_is_empty(&peer->own));
 }
 
-/* Whole messages, so that others can come behind them. */
+/* Choose what is sent next: messages of the other end, or of the agent, in turns. Only whole
+ * messages are chosen, so that others can come behind them. */
 static void choose(struct peer *peer, const struct peer *from)
 {
 	size_t others = from->examined - from->start;
@@ -113,6 +117,7 @@ static void choose(struct peer *peer, const struct peer *from)
 	peer->sending = peer->sends_own ? own : others;
 }
 
+/* Note that bytes were sent, and remove them from where they were kept. */
 static void sent(struct peer *peer, struct peer *from, size_t bytes)
 {
 	peer->sending -= bytes;
@@ -124,7 +129,7 @@ static void sent(struct peer *peer, struct peer *from, size_t bytes)
 	from->passed += bytes;
 }
 
-/* What it takes no more is lost. */
+/* Lose what waits for an end that takes nothing any more. */
 static void discard(struct peer *peer, struct peer *from)
 {
 	peer->sending = 0;

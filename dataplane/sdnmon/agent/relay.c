@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Connects switches with their controllers: makes and ends channels. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ int relay_add(struct relays *relays, char *text)
 
 /* --- channels --- */
 
-/* End the oldest one whose switch has said nothing yet. Is there one? */
+/* End the oldest channel whose switch has said nothing yet. Returns whether there was one. */
 static bool make_room(struct relays *relays)
 {
 	struct channel *oldest = NULL;
@@ -37,10 +38,11 @@ static bool make_room(struct relays *relays)
 		if (channel_is_idle(channel))
 			oldest = channel;
 	if (oldest)
-		oldest->closed = true; /* and freed when all events were served */
+		oldest->closed = true; /* it is freed when all events were served */
 	return oldest;
 }
 
+/* Make a channel for a switch that has connected. */
 static void begin(struct relay *relay, int to_switch)
 {
 	struct relays *all = relay->all;

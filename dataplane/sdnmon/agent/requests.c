@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads requests of SDN-Mon, and checks all that they say. */
 #include <stdarg.h>
 
 #include "../state.h"
 #include "requests.h"
 
-#define SETTINGS_BYTES 40 /* without the fields */
+#define SETTINGS_BYTES 40 /* length without the fields */
 #define FIELD_HEADER 2 /* number and length, before a mask */
 #define KEYS_HEADER 4
 
-#define SECRET_GIVEN 1 /* flag of settings */
+#define SECRET_GIVEN 1 /* flag of the settings: they contain a secret */
 
 int refuse_request(struct refusal *refusal, enum sdnmon_error code, const char *format, ...)
 {
@@ -23,7 +24,7 @@ int refuse_request(struct refusal *refusal, enum sdnmon_error code, const char *
 
 /* --- headers --- */
 
-/* Bytes of content; of those with fields or keys the least. */
+/* Length of each request's content; for those with fields or keys, the least length. */
 static const struct format {
 	const char *name;
 	size_t bytes;
@@ -89,6 +90,7 @@ int request_number(const struct request *request, __u64 least, __u64 most, const
 
 /* --- settings --- */
 
+/* Read a field with its mask. Returns 0, or -1 with the refusal. */
 static int read_field(unsigned int number, unsigned int bytes, const __u8 *mask,
 		      struct fields_chosen *chosen, struct refusal *refusal)
 {
@@ -111,6 +113,7 @@ static int read_field(unsigned int number, unsigned int bytes, const __u8 *mask,
 	return 0;
 }
 
+/* Read the fields of the settings, and lay out keys for them. Returns 0, or -1 with the refusal. */
 static int read_fields(const struct request *request, struct sdnmon_config *config,
 		       struct refusal *refusal)
 {

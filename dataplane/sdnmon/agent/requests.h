@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of SDN-Mon: what they say. Nothing is done yet, and nothing is taken for granted. */
+/* Requests of SDN-Mon: what they say. Reading them does nothing yet, and takes nothing for
+ * granted. */
 #pragma once
 
 #include "../fields.h"
@@ -9,7 +10,7 @@
 struct request {
 	__u8 version; /* of OpenFlow */
 	__u32 xid;
-	__u32 type; /* enum sdnmon_message, if it is known */
+	__u32 type; /* enum sdnmon_message, if the type is known */
 	const __u8 *content;
 	size_t bytes;
 };
@@ -20,29 +21,30 @@ struct refusal {
 	char text[256];
 };
 
-/* Read the header of an experimenter message of SDN-Mon, and check its type and length. 0, or -1 with
- * the refusal. */
+/* Read the header of an experimenter message of SDN-Mon, and check its type and length. Returns
+ * 0, or -1 with the refusal. */
 int request_read(const __u8 *message, size_t bytes, struct request *request,
 		 struct refusal *refusal);
 
-/* Settings of MODE_ON and RESET_TABLE, but for the keys of the hash: `*secret` is set if one was
- * given. 0, or -1 with the refusal. */
+/* Read the settings of MODE_ON and RESET_TABLE, without the keys of the hash: `*secret` is set
+ * if one was given. Returns 0, or -1 with the refusal. */
 int request_settings(const struct request *request, struct settings *settings, bool *has_secret,
 		     __u64 *secret, struct refusal *refusal);
 
-/* Check that keys of ADD_ENTRIES and REMOVE_ENTRIES are ones of this table. Their number, or -1 with the
- * refusal. */
+/* Check that keys of ADD_ENTRIES and REMOVE_ENTRIES are possible in this table. Returns their
+ * number, or -1 with the refusal. */
 int request_keys(const struct request *request, const struct sdnmon_config *config,
 		 struct refusal *refusal);
 
-/* One of the keys that were checked. */
+/* Copy one of the keys that were checked. */
 void request_key(const struct request *request, const struct sdnmon_config *config, int number,
 		 struct sdnmon_key *key);
 
-/* The number of a request that sets one, if it is in range. 0, or -1 with the refusal. */
+/* Read the number of a request that sets one, if it is in range. Returns 0, or -1 with the
+ * refusal. */
 int request_number(const struct request *request, __u64 least, __u64 most, const char *what,
 		   __u64 *number, struct refusal *refusal);
 
-/* Why: -1 is returned. */
+/* Write down why a request is refused. Returns -1, for the caller to return. */
 int refuse_request(struct refusal *refusal, enum sdnmon_error code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

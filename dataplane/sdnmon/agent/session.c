@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Answers the requests of a controller on a connection. */
 #include "../../common/clock.h"
 #include "../../common/percpu.h"
 #include "../../common/report.h"
@@ -6,18 +7,20 @@
 #include "session.h"
 
 #define WITH_SLOTS 1 /* flag of STATISTICS_REQUEST */
-#define STATUS_BYTES 48 /* without totals, fields and ports */
+#define STATUS_BYTES 48 /* length without totals, fields and ports */
 #define STATUS_PORT 24
-#define MOST_PORTS 2048 /* of a status: a message has 64 KiB */
+#define MOST_PORTS 2048 /* most ports in a status: a message has 64 KiB */
 
+/* A request, and all that is needed to answer it. */
 struct asked {
 	struct session *session;
 	struct monitoring *monitoring;
-	struct program *program; /* if monitoring is on */
+	struct program *program; /* only if monitoring is on */
 	struct request request;
 	struct refusal refusal;
 };
 
+/* Begin a reply to the request. Returns the place of its content. */
 static __u8 *reply(struct asked *asked, size_t content)
 {
 	const struct request *request = &asked->request;
@@ -32,7 +35,7 @@ static int reply_without_content(struct asked *asked)
 	return 0;
 }
 
-/* The kernel refused; the last complaint says why. */
+/* Refuse because the kernel refused; the last complaint says why. */
 static int fail(struct asked *asked)
 {
 	return refuse_request(&asked->refusal, SDNMON_REFUSED, "%s", last_complaint());
@@ -59,7 +62,8 @@ static int answer_features(struct asked *asked)
 
 /* --- on, reset, off --- */
 
-/* If none was given, that of the table `before` stays, or one is drawn. */
+/* Set the keys of the hash. If no secret was given, the keys of the table `before` stay, or a
+ * secret is drawn. */
 static int set_secret(struct sdnmon_config *config, bool has_secret, __u64 secret,
 		      const struct sdnmon_config *before)
 {
@@ -106,7 +110,8 @@ static int answer_reset(struct asked *asked)
 	if (set_secret(&settings.config, has_secret, secret, asked->program->config) ||
 	    state_reset(&monitoring->state, &settings))
 		return fail(asked);
-	/* Those that are gone are forgotten. Of one of the options was complained: the table is new. */
+	/* This forgets ports that are gone. Ports of the options that cannot be attached were
+	 * complained about; the answer does not say so, because the table is new. */
 	switch_ports_attach(&monitoring->ports, &monitoring->state);
 	return reply_without_content(asked);
 }
@@ -119,7 +124,7 @@ static int answer_off(struct asked *asked)
 
 /* --- flows --- */
 
-/* Keys are checked before the first one is changed. */
+/* Change entries by `change`. All keys are checked before the first one is changed. */
 static int change_entries(struct asked *asked,
 			  int (*change)(const struct program *, const struct sdnmon_key *,
 					enum sdnmon_answer *))
@@ -227,7 +232,7 @@ static __u8 *put_settings(const struct program *program, __u8 *to)
 	*to++ = 1;
 	*to++ = (__u8)config->mode;
 	to = put16(to, (__u16)config->slots);
-	/* Rounded: the interval of a slot was. */
+	/* It is rounded, because the interval of a slot was. */
 	to = put32(to, (__u32)((interval_ns * config->slots + 500000) / 1000000));
 	to = put64(to, live->ratio);
 	to = put64(to, program_epoch(program));
@@ -251,6 +256,7 @@ static __u8 *put_fields(const struct sdnmon_config *config, __u8 *to)
 	return to;
 }
 
+/* Write a port: number and name of an interface. The name is empty if it is gone. */
 static __u8 *put_port(int ifindex, __u8 *to)
 {
 	char name[IF_NAMESIZE] = "";
@@ -264,6 +270,7 @@ static __u8 *put_port(int ifindex, __u8 *to)
 	return to + sizeof(name);
 }
 
+/* Return the number of fields, and let `bytes` have what they take in a status. */
 static unsigned int field_count(const struct sdnmon_config *config, size_t *bytes)
 {
 	unsigned int count = 0;
@@ -305,7 +312,7 @@ static int answer_status(struct asked *asked)
 	return 0;
 }
 
-/* It is off: that is no error here. */
+/* Answer that monitoring is off, which is no error here. */
 static int answer_status_off(struct asked *asked)
 {
 	put32(reply(asked, 4), 0);
@@ -333,8 +340,9 @@ static int answer_statistics(struct asked *asked)
 
 /* --- requests --- */
 
+/* What a request needs of the state. */
 enum use {
-	WITHOUT, /* the state is not needed, or opened by the function */
+	WITHOUT, /* nothing, or the function opens it itself */
 	READS,
 	CHANGES,
 };
@@ -358,6 +366,8 @@ static const struct {
 	[SDNMON_STATISTICS_REQUEST] = { answer_statistics, READS },
 };
 
+/* Do what a request asks for, with the state opened as it needs. Returns 0, or -1 with the
+ * refusal. */
 static int answer(struct asked *asked)
 {
 	const __u32 type = asked->request.type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a controller asks of SDN-Mon on a connection, and what it is answered. */
+/* The session of a controller: what it asks SDN-Mon on a connection, and how that is answered. */
 #pragma once
 
 #include "monitoring.h"
@@ -9,13 +9,13 @@
 struct session {
 	struct output *output; /* to the controller */
 	struct statistics statistics;
-	bool wants_notifications; /* it has asked for features */
+	bool wants_notifications; /* the controller has asked for features */
 	__u8 version; /* of OpenFlow */
 };
 
-/* Do what a message of SDN-Mon asks for, and answer it; the output has room. */
+/* Do what a message of SDN-Mon asks for, and answer it. The output must have room. */
 void session_answer(struct session *session, struct monitoring *monitoring, const __u8 *message,
 		    size_t bytes);
 
-/* Append a notification. -1: there is no room, as the controller does not read. */
+/* Append a notification. Returns -1 if there is no room, because the controller does not read. */
 int session_notify(struct session *session, const struct sdnmon_event *event);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Makes statistics replies piece by piece. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,10 +9,10 @@
 #include "../../common/report.h"
 #include "statistics.h"
 
-#define BATCH_BYTES (1 << 20) /* of entries of the table: what a cache holds */
+#define BATCH_BYTES (1 << 20) /* entries that are read at once: as many as a cache holds */
 #define MOST_ENTRIES (BATCH_BYTES / sizeof(struct sdnmon_entry))
-#define CONTENT 24 /* of a message, before its records */
-#define COUNTS 20 /* of a record, behind its key */
+#define CONTENT 24 /* length of what precedes the records of a message */
+#define COUNTS 20 /* length of a record behind its key */
 #define COUNTS_OF_SLOT 16
 
 #define MORE 1 /* flag of a message */
@@ -55,15 +56,15 @@ void statistics_end(struct statistics *statistics)
 
 /* --- a record --- */
 
-/* Counts of an epoch, which end where those of the next one begin. A CPU that was held up when an epoch
- * began may have kept counts that are later than those. */
+/* Return the counts of an epoch: they end where those of the next one begin. It is 0 if the end
+ * is before the start: a CPU that was held up when an epoch began may have kept later counts. */
 static inline __u64 less(__u64 end, __u64 start)
 {
 	return end > start ? end - start : 0;
 }
 
-/* Counts of the epochs that the reply has, oldest first. False: the copy was made while a packet came,
- * and has a slot that is newer than the totals. */
+/* Write the counts of the epochs that the reply has, oldest first. Returns false if the copy of
+ * the entry was made while a packet came, and has a slot that is newer than the totals. */
 static inline bool put_slots(const struct statistics *statistics, const struct sdnmon_entry *entry,
 			     __u8 *to)
 {
@@ -96,6 +97,7 @@ static inline bool put_slots(const struct statistics *statistics, const struct s
 	return true;
 }
 
+/* Write the record of an entry. Returns false as put_slots() does. */
 static inline bool put_record(const struct statistics *statistics, const __u8 *key,
 			      const struct sdnmon_entry *entry, __u8 *to)
 {
@@ -112,7 +114,7 @@ static __u32 records_of_message(const struct statistics *statistics)
 	return (OPENFLOW_LONGEST - SDNMON_HEADER - CONTENT) / statistics->record_bytes;
 }
 
-/* Entries that a piece takes, also in the buffers that they are read to. */
+/* Return how many entries a piece takes. The buffers that they are read to must have room too. */
 static __u32 entries_of_piece(const struct statistics *statistics)
 {
 	__u32 messages = OUTPUT_STATISTICS / OPENFLOW_LONGEST;
@@ -122,7 +124,8 @@ static __u32 entries_of_piece(const struct statistics *statistics)
 	return sent < read ? sent : read;
 }
 
-/* So many entries, without those that were removed meanwhile. How many are left. */
+/* Write the records of so many entries. Those that were removed meanwhile are left out. Returns
+ * how many were written. */
 static __u32 put_records(const struct statistics *statistics, __u32 first, __u32 count, __u8 *to)
 {
 	__u32 put = 0;
@@ -143,7 +146,7 @@ static __u32 put_records(const struct statistics *statistics, __u32 first, __u32
 	return put;
 }
 
-/* A message with the next of `left` entries. How many they are. */
+/* Write a message with the next of `left` entries. Returns how many entries it took. */
 static __u32 put_message(const struct statistics *statistics, struct output *output, __u32 first,
 			 __u32 left, bool is_last)
 {

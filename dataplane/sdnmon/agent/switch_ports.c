@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Keeps the list of a switch's ports, and attaches to them. */
 #include <stdlib.h>
 
 #include "../../common/report.h"
 #include "switch_ports.h"
 
 #define MULTIPART_HEADER 16
-#define REASON_AT 8 /* of PORT_STATUS */
+#define REASON_AT 8 /* offset in PORT_STATUS */
 #define PORT_STATUS_HEADER 16
-#define PORT_NAME_AT 16 /* of struct ofp_port, in all versions */
+#define PORT_NAME_AT 16 /* offset in struct ofp_port, in all versions */
 #define PORT_LEAST 40
 #define PORT_BYTES_1_3 64 /* later versions say how long a port is */
 #define PORT_BYTES_AT 4
@@ -55,7 +56,8 @@ static bool is_full(const struct port_list *list)
 	return true;
 }
 
-/* What arrives at the local port's interface was sent by the switch. */
+/* Put a described port on the list, or change it there. The local port is left out: what arrives
+ * at its interface was sent by the switch. */
 static void put(struct port_list *list, const __u8 *described)
 {
 	__u32 number = get32(described);
@@ -91,7 +93,7 @@ void switch_ports_fix(struct switch_ports *ports, const char *interface)
 
 /* --- what the switch says --- */
 
-/* Bytes of a port, or 0 if it is not whole. */
+/* Return the length of a described port; 0 if it is not whole. */
 static size_t port_bytes(__u8 version, const __u8 *described, size_t left)
 {
 	size_t bytes = PORT_BYTES_1_3;
@@ -101,7 +103,8 @@ static size_t port_bytes(__u8 version, const __u8 *described, size_t left)
 	return bytes >= PORT_LEAST && bytes <= left ? bytes : 0;
 }
 
-/* What was complained of is not complained of again. */
+/* Use the described ports from now on. Ports that were complained about are not complained about
+ * again. */
 static void replace(struct switch_ports *ports, struct port_list *described)
 {
 	struct port_list before = ports->now;
@@ -159,7 +162,8 @@ void switch_ports_look(struct switch_ports *ports)
 	}
 }
 
-/* Number of the interface at which packets of a port are counted now, or 0. Complaints come once. */
+/* Attach to a port. Returns the number of the interface at which its packets are counted now, or
+ * 0. The same complaint comes only once. */
 static int attach(struct switch_port *port, enum hook how, const struct state *state)
 {
 	int interface = (int)if_nametoindex(port->name);
@@ -199,7 +203,7 @@ int switch_ports_attach(struct switch_ports *ports, const struct state *state)
 		if (interface)
 			attached[count++] = interface;
 	}
-	/* Until the switch has said its ports, those of before are the best guess. */
+	/* Until the switch has said its ports, those of before are kept as the best guess. */
 	if (ports->known)
 		ports_keep(state->ports, attached, count);
 	free(attached);

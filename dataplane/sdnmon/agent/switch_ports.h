@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ports at which packets are counted: those that the options name, or those that the switch says it
- * has. A port's name is that of its interface. */
+/* The ports at which packets are counted: those that the options name, or those that the switch
+ * says it has. The name of a port is that of its interface. */
 #pragma once
 
 #include <net/if.h>
@@ -13,8 +13,8 @@
 struct switch_port {
 	__u32 number; /* of OpenFlow */
 	char name[IF_NAMESIZE];
-	int interface; /* that had its name when ports were attached; 0: none */
-	int refused; /* interface of which was complained; -1: that there is none; 0: of none */
+	int interface; /* the one with its name when ports were attached; 0: none */
+	int refused; /* interface that was complained about; -1: its absence was; 0: nothing was */
 };
 
 struct port_list {
@@ -23,18 +23,18 @@ struct port_list {
 };
 
 struct switch_ports {
-	bool fixed; /* by options */
-	bool known; /* the switch has said which ones */
-	bool changed; /* since they were attached */
+	bool fixed; /* the options name the ports */
+	bool known; /* the switch has said which ports it has */
+	bool changed; /* ports changed since they were attached */
 	enum hook how;
 	struct port_list now;
 };
 
-/* A port of the options. */
+/* Add a port that the options name. */
 void switch_ports_fix(struct switch_ports *ports, const char *interface);
 
-/* Read a message of a PORT_DESC reply. All of its messages have all ports; they are collected in
- * `described`, which begins empty, until the last one. */
+/* Read a message of a PORT_DESC reply. The messages of a reply together have all ports. They are
+ * collected in `described`, which is empty at first, until the last one has come. */
 void switch_ports_described(struct switch_ports *ports, struct port_list *described,
 			    const __u8 *message, size_t bytes, bool last);
 
@@ -42,9 +42,9 @@ void switch_ports_described(struct switch_ports *ports, struct port_list *descri
 void switch_ports_status(struct switch_ports *ports, struct port_list *described,
 			 const __u8 *message, size_t bytes);
 
-/* Find out whether interfaces came or went under the names of ports. */
+/* Find out whether interfaces with the names of ports came or went. */
 void switch_ports_look(struct switch_ports *ports);
 
-/* Attach ports that came, and detach those that went. The caller has the lock and an open state. -1 if
- * one of the options' ports cannot be attached. */
+/* Attach to ports that came, and detach from those that went. The caller has the lock and an
+ * open state. Returns -1 if one of the options' ports cannot be attached. */
 int switch_ports_attach(struct switch_ports *ports, const struct state *state);

@@ -35,7 +35,7 @@ from sfcperf.rest.interface import interface
 
 MOST_BODY_BYTES = 1 << 23
 STATISTICS_AT_ONCE = 4
-"""Answers with statistics, each of which has a whole table in memory."""
+"""How many answers with statistics are sent at a time. Each has a whole table in memory."""
 _LINES_AT_ONCE = 1000
 _CONFIDENCE = 0.95
 _DESCRIPTION = """\
@@ -56,7 +56,8 @@ _CHANGE = {**_CALL, **refusals(OF_BODIES)}
 
 
 def application(mon: SdnMon, token: str) -> FastAPI:
-    """The app. `token`: what each request must have (RFC 6750)."""
+    """Return the REST interface as a FastAPI application. `token`: what each request must carry
+    (RFC 6750)."""
     app = interface(
         "SDN-Mon controller",
         _DESCRIPTION,
@@ -74,7 +75,7 @@ def application(mon: SdnMon, token: str) -> FastAPI:
 
 
 def description() -> dict[str, Any]:
-    """OpenAPI's description of the interface."""
+    """Return the OpenAPI description of the interface."""
     nobody: Any = None
     return application(nobody, "").openapi()
 
@@ -258,14 +259,15 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
 
 
 class _Streamed(StreamingResponse):
-    """Statistics as JSON Lines; makes room for others when it has ended, however it ends."""
+    """An answer with statistics as JSON Lines. When it has ended, however it ends, it gives its
+    place in `room` to others."""
 
     def __init__(self, statistics: Statistics, room: threading.BoundedSemaphore) -> None:
         super().__init__(json_lines(statistics), media_type="application/jsonl")
         self._room = room
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """As ASGI says."""
+        """Send the answer (ASGI calls this)."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -273,7 +275,8 @@ class _Streamed(StreamingResponse):
 
 
 def json_lines(statistics: Statistics) -> Iterator[bytes]:
-    """As JSON Lines, some at a time."""
+    """Write statistics as JSON Lines, in pieces of some lines each, so that a large table is not
+    in memory twice."""
     head = {
         "entries": len(statistics),
         "epoch": statistics.epoch,
@@ -292,6 +295,8 @@ def json_lines(statistics: Statistics) -> Iterator[bytes]:
 
 
 def _volume(statistics: Statistics) -> models.VolumeAnswer:
+    """Estimate what all flows sent. Flows that were added are known exactly and not estimated.
+    Raises AgentRefusal with the ratio 0."""
     added = statistics.added
     if not statistics.ratio:
         raise AgentRefusal(Reason.BAD_VALUE, "the sampling ratio is 0: no flow is sampled")

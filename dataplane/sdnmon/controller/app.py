@@ -51,7 +51,7 @@ from sfcperf.dataplane.sdnmon.controller.switches import Switch
 
 A = TypeVar("A")
 TIMEOUT_S = 5.0
-"""Without a message."""
+"""How long a call waits without a message of the switch."""
 _WATCH_S = 0.2
 
 
@@ -68,22 +68,22 @@ class SdnMon(OSKenApp):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.notifications = Notifications()
-        """The latest of all switches."""
+        """The latest overflow notifications of all switches."""
         self._switches: dict[int, Switch] = {}
         self._connections: set[Any] = set()
 
     def start(self) -> None:
-        """As os-ken calls it."""
+        """Start the application's threads (os-ken calls this)."""
         super().start()
         self.threads.append(hub.spawn(self._end_closed_connections))
 
     @property
     def switches(self) -> dict[int, Switch]:
-        """Those that are connected, by datapath ID."""
+        """The connected switches, by datapath ID."""
         return dict(self._switches)
 
     def switch(self, switch_id: int) -> Switch:
-        """Raises NoSuchSwitch."""
+        """Return a connected switch. Raises NoSuchSwitch."""
         found = self._switches.get(switch_id)
         if found is None:
             raise NoSuchSwitch("no switch with this ID is connected", where=f"{switch_id:016x}")
@@ -92,13 +92,13 @@ class SdnMon(OSKenApp):
     # --- the paper's calls ---
 
     def sendToSwitch(self, message: Request, switch_id: int) -> Future[Answer]:
-        """Send a message. Gives a future of its answer, which can be a CallError; it has no
+        """Send a message. Returns a future of its answer, which can be a CallError; it has no
         timeout. Raises NoSuchSwitch, SwitchLeft."""
         return self.switch(switch_id).calls.begin(message).answer
 
     def sendToController(self, message: Overflow, switch_id: int) -> None:
-        """A switch sent a message on its own: it is kept in `notifications`, and applications that
-        observe EventSendToController get it."""
+        """Take a message that a switch sent on its own: `notifications` keeps it, and
+        applications that observe EventSendToController get it."""
         self.notifications.add(switch_id, message)
         self.send_event_to_observers(EventSendToController(switch_id, message))
 
@@ -112,14 +112,14 @@ class SdnMon(OSKenApp):
         timeout_s: float = TIMEOUT_S,
         **options: Any,
     ) -> None:
-        """Begin to monitor: match fields as `ipv4_src/24,tp_dst` or as a mapping of masks, S_b
-        slots, ΔT_q in ms. `options`: `mode`, `ratio`, `secret`, `capacity`, `limit`, `threshold` of
-        Settings."""
+        """Start to monitor. `fields` are match fields as `ipv4_src/24,tp_dst` or as a mapping of
+        masks, `counter_buffer_size` is S_b in slots, `query_interval_ms` is ΔT_q. `options`:
+        `mode`, `ratio`, `secret`, `capacity`, `limit`, `threshold` of Settings."""
         settings = Settings(layout_of(fields), counter_buffer_size, query_interval_ms, **options)
         self.call(messages.mode_on(settings), switch_id, timeout_s)
 
     def setMonitoringModeOff(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> None:
-        """End, and remove everything."""
+        """Stop monitoring, and remove everything from the switch."""
         self.call(messages.mode_off(), switch_id, timeout_s)
 
     def resetMonitoringTable(
@@ -132,66 +132,67 @@ class SdnMon(OSKenApp):
         timeout_s: float = TIMEOUT_S,
         **options: Any,
     ) -> None:
-        """An empty table with other settings, as setMonitoringModeOn has them. Without `secret`, it
-        stays."""
+        """Replace the table by an empty one with other settings; the arguments are those of
+        setMonitoringModeOn. Without `secret`, the table keeps its secret."""
         settings = Settings(layout_of(fields), counter_buffer_size, query_interval_ms, **options)
         self.call(messages.reset_table(settings), switch_id, timeout_s)
 
     def addMonitoringEntry(
         self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> FlowChanges:
-        """Monitor a flow or several, whatever sampling says: `ipv4_src=10.0.0.1,tp_dst=53`, or a
-        mapping. Flows are read before the first one is added."""
+        """Monitor a flow or several, whatever sampling says. A flow is
+        `ipv4_src=10.0.0.1,tp_dst=53`, or a mapping. All flows are checked before the first one
+        is added."""
         keys = self._keys(flow, switch_id, timeout_s)
         return self._change(messages.add_entries(keys), switch_id, timeout_s)
 
     def removeMonitoringEntry(
         self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> FlowChanges:
-        """Monitor a flow or several no longer."""
+        """Stop monitoring a flow or several."""
         keys = self._keys(flow, switch_id, timeout_s)
         return self._change(messages.remove_entries(keys), switch_id, timeout_s)
 
     def setSamplingRatio(
         self, ratio: float, switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> None:
-        """Share of the flows that are monitored, 0 to 1."""
+        """Set the share of the flows that are monitored, 0 to 1."""
         self.call(messages.set_sampling_ratio(ratio), switch_id, timeout_s)
 
     def setQueryTimeInterval(
         self, query_interval_ms: int, switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> None:
-        """ΔT_q, the time that counter buffers cover, in ms."""
+        """Set ΔT_q, the time that counter buffers cover, in ms."""
         self.call(messages.set_query_time_interval(query_interval_ms), switch_id, timeout_s)
 
     def setOverflowNotificationThreshold(
         self, entries: int, switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> None:
-        """Notify when there are more entries; 0: never."""
+        """Have the switch notify when its table has more than `entries`; 0: never."""
         request = messages.set_overflow_notification_threshold(entries)
         self.call(request, switch_id, timeout_s)
 
     # --- calls that the paper does not name ---
 
     def setLimit(self, entries: int, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Entries, at most; no more than the capacity."""
+        """Set how many entries the table may have; no more than its capacity."""
         self.call(messages.set_limit(entries), switch_id, timeout_s)
 
     def prune(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> int:
-        """Remove entries that are sampled no longer; gives how many."""
+        """Remove entries that are no longer sampled. Returns how many there were."""
         answer = self.call(messages.prune(), switch_id, timeout_s)
         return _expect(PrunedEntries, answer, switch_id).removed
 
     def requestStatus(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> Status | None:
-        """Settings and totals; None: monitoring is off."""
+        """Return the settings and totals of a switch; None if monitoring is off."""
         answer = self.call(messages.status_request(), switch_id, timeout_s)
         return None if isinstance(answer, MonitoringOff) else _expect(Status, answer, switch_id)
 
     def requestStatistics(
         self, switch_id: int, *, buffers: bool = True, timeout_s: float = TIMEOUT_S
     ) -> Statistics:
-        """All entries of the table. `buffers`: with counter buffers. A million entries with 5 slots
-        take 120 MB. Several that ask at the same time wait for one another."""
+        """Return all entries of the table, with their counter buffers if `buffers`. A million
+        entries with 5 slots take 120 MB. Callers that ask at the same time wait for one another."""
         switch = self.switch(switch_id)
         with switch.reading:
             # Both at once: the agent answers one after the other.
@@ -209,12 +210,12 @@ class SdnMon(OSKenApp):
     # --- how calls are made ---
 
     def call(self, request: Request, switch_id: int, timeout_s: float = TIMEOUT_S) -> Answer:
-        """Send a message and wait for its answer."""
+        """Send a message, wait for its answer and return it. Raises CallError."""
         calls = self.switch(switch_id).calls
         return calls.wait(calls.begin(request), timeout_s)
 
     def _keys(self, flow: Flow | Sequence[Flow], switch_id: int, timeout_s: float) -> list[bytes]:
-        """For the fields that the table has now."""
+        """Return the keys of flows, made for the fields that the table has now."""
         status = self.requestStatus(switch_id, timeout_s=timeout_s)
         if status is None:
             raise AgentRefusal(Reason.OFF, "monitoring is off", where=f"{switch_id:016x}")
@@ -255,7 +256,7 @@ class SdnMon(OSKenApp):
             self._left(before)
         self._switches[switch.id] = switch
         try:
-            # The agent sends notifications to whom has asked it.
+            # The agent sends notifications on a connection only after this request.
             call = switch.calls.begin(messages.features_request())
         except CallError as error:
             switch.problem = error
@@ -301,13 +302,13 @@ class SdnMon(OSKenApp):
         return switch if switch is not None and switch.datapath is datapath else None
 
     def _end_closed_connections(self) -> None:
-        """With native threads, os-ken 4.2 does not notice that a switch left: its sender waits for
-        something to send. An empty message with which the connection ends wakes it."""
+        """With native threads, os-ken 4.2 does not notice that a switch left, because its sender
+        waits for something to send. An empty message that ends the connection wakes the sender."""
         while self.is_active:
             for datapath in list(self._connections):
                 if datapath.socket.fileno() < 0:
                     self._connections.discard(datapath)
-                    # Its sender may end just now, and takes the queue away.
+                    # The sender may end just now; it then takes the queue away.
                     with suppress(AttributeError):
                         datapath.send(b"", close_socket=True)
             hub.sleep(_WATCH_S)
@@ -321,6 +322,8 @@ def _expect(kind: type[A], answer: Answer, switch_id: int) -> A:
 
 
 def _statistics(status: Status, parts: list[Any], name: str) -> Statistics:
+    """Join the parts of a reply. Raises WrongAnswer if their keys or slots do not fit `status`:
+    the table was then reset between the two requests."""
     key_bytes = len(status.layout.key({}, ()))
     entries = parts[0].entries.dtype
     slots = entries["slots"].shape[0] if "slots" in entries.names else status.counter_buffer_size

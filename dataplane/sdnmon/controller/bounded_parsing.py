@@ -16,7 +16,7 @@ from typing import Any
 from os_ken.ofproto import ofproto_parser
 
 _CALLS_PER_BYTE = 1
-"""The shortest parts have 4 bytes, and take fewer calls than that."""
+"""No message needs more calls: the shortest parts have 4 bytes, and take fewer calls than that."""
 _LEAST_CALLS = 100
 
 
@@ -26,7 +26,8 @@ class EndlessMessage(Exception):
 
 class _CallBudget(threading.local):
     calls: float = float("inf")
-    """In this thread, of the message that is being parsed."""
+    """Calls that this thread may still make for the message that it parses; infinite outside a
+    message."""
 
 
 _left = _CallBudget()
@@ -40,14 +41,15 @@ def _unpack_from(*arguments: Any, **named: Any) -> tuple[Any, ...]:
 
 
 class _CountedStruct(ModuleType):
-    """The module `struct` as os-ken's parsers see it."""
+    """Stands in for the module `struct` in os-ken's parsers, and counts their calls of
+    `unpack_from`."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(struct, name)
 
 
 def bound() -> None:
-    """From now on, parsing ends. Harmless when called again."""
+    """Limit os-ken's parsing from now on. Harmless when called again."""
     counted = _CountedStruct("struct")
     counted.unpack_from = _unpack_from  # type: ignore[attr-defined]
     for name, module in list(sys.modules.items()):
@@ -58,6 +60,7 @@ def bound() -> None:
 
 
 def _msg(datapath: Any, version: int, kind: int, size: int, xid: int, data: bytes) -> Any:
+    """Parse a message within a budget of calls; stands in for os-ken's own function."""
     _left.calls = _CALLS_PER_BYTE * len(data) + _LEAST_CALLS
     try:
         return _parsed(datapath, version, kind, size, xid, data)

@@ -23,14 +23,15 @@ from sfcperf.dataplane.sdnmon.controller.messages import MOST_ENTRIES, Kind, Mes
 from sfcperf.dataplane.sdnmon.controller.statistics import StatisticsPart
 
 Answer = Message | list[StatisticsPart]
-"""All parts of a statistics reply are one answer."""
+"""What a request gets. All parts of a statistics reply are one answer."""
 MOST_XID = (1 << 32) - 1
 _MOST_IN_REPLY = 2 * MOST_ENTRIES
-"""Entries and messages of a statistics reply: more than flows that come and go can make of it."""
+"""Most entries and messages that a statistics reply may have: twice the largest table, because
+flows that come and go while it is read make it longer."""
 MOST_REPLY_BYTES = 256 << 20
 """Memory that a statistics reply may take. A million entries with 5 slots take half of it."""
 _PART_BYTES = 1000
-"""That a message of a reply takes besides its entries."""
+"""Memory that a message of a reply takes besides its entries."""
 
 
 @dataclass
@@ -50,20 +51,21 @@ class PendingCall:
 
 
 class PendingCalls:
-    """Those of one connection. Threads may share it."""
+    """The requests of one connection that wait for their answers. Threads may share it."""
 
     def __init__(self, name: str, send: Callable[[Request, int], bool]) -> None:
-        """`name`: of the switch. `send` sends a request with an xid; False: the connection ends."""
+        """`name`: of the switch, for errors. `send` sends a request with an xid; it returns
+        False when the connection ends."""
         self._name = name
         self._send = send
         self._lock = threading.Lock()
         self._waiting: dict[int, PendingCall] = {}
-        # 0 is that of messages that are no answers.
+        # Messages that answer no request have the xid 0, so no request gets it.
         self._xids = itertools.count(random.randint(1, MOST_XID))
         self._ended = False
 
     def begin(self, request: Request) -> PendingCall:
-        """Send a request. Raises SwitchLeft."""
+        """Send a request and return it as a pending call. Raises SwitchLeft."""
         with self._lock:
             call = PendingCall(request.kind, next(self._xids) % MOST_XID + 1)
             if not self._ended:
@@ -77,7 +79,8 @@ class PendingCalls:
         return call
 
     def wait(self, call: PendingCall, timeout_s: float) -> Answer:
-        """Its answer, of which some part must come every `timeout_s`. Raises CallError."""
+        """Return the answer to a call. Some part of it must come every `timeout_s`. Raises
+        CallError."""
         while True:
             left_s = call.heard_at_s + timeout_s - time.monotonic()
             try:
@@ -91,7 +94,8 @@ class PendingCalls:
                 ) from None
 
     def answered(self, xid: int, message: Message) -> None:
-        """A message came. What nobody waits for is nobody's."""
+        """Take a message that a switch sent with this xid. It is dropped if no call waits for
+        it."""
         call = self._waiting.get(xid)
         if call is None:
             return
@@ -120,7 +124,7 @@ class PendingCalls:
             self._resolve(call, call.parts)
 
     def failed(self, xid: int, error: CallError) -> None:
-        """A request was not fulfilled."""
+        """Give `error` to the call with this xid, if one waits."""
         call = self._waiting.get(xid)
         if call is not None:
             error.where = self._name
@@ -129,7 +133,7 @@ class PendingCalls:
                 call.answer.set_exception(error)
 
     def end(self) -> None:
-        """The connection ended."""
+        """Fail all calls that wait: the connection ended."""
         with self._lock:
             self._ended = True
             waiting = list(self._waiting)
@@ -142,7 +146,7 @@ class PendingCalls:
             call.answer.set_result(answer)
 
     def forget(self, *calls: PendingCall) -> None:
-        """Nobody waits for their answers any more."""
+        """Drop these calls: nobody waits for their answers any more."""
         with self._lock:
             for call in calls:
                 self._waiting.pop(call.xid, None)

@@ -15,23 +15,24 @@ from os_ken.lib import hub
 from sfcperf.rest.idle import IdleConnections
 
 MOST_CONNECTIONS = 1000
-"""Each has two threads. With few descriptors there are fewer: half of them may be connections."""
+"""Each connection has two threads. With few file descriptors fewer are taken: half of the
+descriptors may be connections."""
 MOST_PORTS = 4096
-"""Of a switch: os-ken keeps what it says of each."""
+"""Most ports of a switch: os-ken keeps a description of each."""
 _LOOK_S = 0.2
 _LOGGER = logging.getLogger(__name__)
 
 
 class Connections:
-    """Those that are open."""
+    """The connections of switches that are open. It limits how many there are."""
 
     def __init__(self) -> None:
         self._open: dict[socket.socket, Datapath | None] = {}
-        """None: its thread has just begun."""
+        """The value is None while its thread has just begun."""
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def serve(self, connection: socket.socket, address: Any) -> None:
-        """Until a connection ends, in a thread of its own."""
+        """Serve a connection until it ends. Call it in a thread of its own."""
         try:
             if len(self._open) >= self._most:
                 _LOGGER.warning("there are %d connections: no more are taken", self._most)
@@ -47,8 +48,8 @@ class Connections:
             connection.close()
 
     def end_idle(self) -> None:
-        """For ever: end those of which it is not known in time which switch they are, and those
-        of switches that have too many ports."""
+        """End, for ever, connections that do not say in time which switch they are, and those of
+        switches that have too many ports."""
         idle = IdleConnections[socket.socket]()
         while True:
             now = list(self._open.items())

@@ -20,7 +20,7 @@ from sfcperf.watched import Watch
 
 @dataclass(frozen=True)
 class Options:
-    """What the process is to do."""
+    """Options of the controller's process."""
 
     listen: str
     """Where switches connect: address:port."""

@@ -1,4 +1,4 @@
-"""Why a call to a switch did not succeed."""
+"""Errors of calls to a switch."""
 
 from __future__ import annotations
 

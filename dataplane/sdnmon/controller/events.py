@@ -12,7 +12,7 @@ from sfcperf.dataplane.sdnmon.controller.messages import Features, Overflow
 
 
 class EventSendToController(EventBase):
-    """A switch used the paper's sendToController on its own: an overflow notification."""
+    """A switch sent an overflow notification on its own (the paper's sendToController)."""
 
     def __init__(self, switch_id: int, message: Overflow) -> None:
         super().__init__()
@@ -21,7 +21,8 @@ class EventSendToController(EventBase):
 
 
 class EventSwitch(EventBase):
-    """A switch has an agent and is ready for calls, or (`features` None) it left."""
+    """A switch is ready for calls because its agent has answered, or it left (`features` is
+    None)."""
 
     def __init__(self, switch_id: int, features: Features | None) -> None:
         super().__init__()

@@ -12,17 +12,19 @@ from sfcperf.dataplane.sdnmon.fields import FIELDS, HEADERS, NAMES, PRESENCE, Fi
 from sfcperf.errors import InputError
 
 Fields = str | Mapping[str, str | int | None]
-"""`ipv4_src/24,tp_dst`, or `{"ipv4_src": 24, "tp_dst": None}`: None for all bits."""
+"""Match fields as `ipv4_src/24,tp_dst`, or as `{"ipv4_src": 24, "tp_dst": None}`. None stands
+for all bits."""
 Flow = str | Mapping[str, str | int]
-"""`ipv4_src=10.0.0.1,tp_dst=53`, or `{"ipv4_src": "10.0.0.1", "tp_dst": 53}`. Fields that are
-absent are those that the packets do not have."""
+"""A flow as `ipv4_src=10.0.0.1,tp_dst=53`, or as `{"ipv4_src": "10.0.0.1", "tp_dst": 53}`. Leave
+out fields that the packets do not have."""
 
 BY_NAME = {field.name: field for field in FIELDS if field is not PRESENCE}
 _MOST_TEXT = 2047
 _FAMILIES = {4: socket.AF_INET, 16: socket.AF_INET6}
 _MAC_BYTES = 6
 _IMPLIED = (("tcp", "ports"), ("ipv4", "ip"), ("ipv6", "ip"), ("ports", "ip"), ("icmp", "ip"))
-"""A packet that has the first header has the second; in an order in which they add up."""
+"""A packet that has the first header of a pair also has the second. The order matters: a pair
+may need what an earlier one added."""
 _EXAMPLES = {4: "10.0.0.1", 16: "fd00::1", _MAC_BYTES: "02:00:00:00:00:01"}
 
 
@@ -30,17 +32,17 @@ _EXAMPLES = {4: "10.0.0.1", 16: "fd00::1", _MAC_BYTES: "02:00:00:00:00:01"}
 
 
 def is_address(field: Field) -> bool:
-    """Of IPv4 or IPv6."""
+    """Whether the field is an address of IPv4 or IPv6."""
     return field.header in ("ipv4", "ipv6")
 
 
 def is_mac(field: Field) -> bool:
-    """An address of Ethernet."""
+    """Whether the field is an address of Ethernet."""
     return field.bytes == _MAC_BYTES
 
 
 def _value(field: Field, value: object) -> int | None:
-    """None: it is no value of the field."""
+    """Return the value as a number; None if it is no value of the field."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -65,8 +67,8 @@ def _value_of_text(field: Field, text: str) -> int | None:
 
 
 def _mask(field: Field, mask: object) -> int | None:
-    """A mask in the form of a value, or the length of a prefix; None: it is no mask, or has no bit
-    set."""
+    """Return the mask as a number; None if it is no mask, or has no bit set. `mask` has the form
+    of a value, or is the length of a prefix; None stands for all bits."""
     if mask is None:
         return field.mask
     prefix = str(mask)
@@ -76,7 +78,7 @@ def _mask(field: Field, mask: object) -> int | None:
 
 
 def _shown(field: Field) -> Callable[[bytes], str | int]:
-    """Turns a value in a key into what `sfc-sdnmon` prints."""
+    """Return a function that turns a value in a key into what `sfc-sdnmon` prints."""
     if is_address(field):
         return partial(socket.inet_ntop, _FAMILIES[field.bytes])
     return (lambda value: value.hex(":")) if is_mac(field) else int.from_bytes
@@ -86,7 +88,7 @@ def _shown(field: Field) -> Callable[[bytes], str | int]:
 
 
 def layout_of(fields: Fields) -> Layout:
-    """Match fields with their masks. Raises InputError."""
+    """Return the layout for match fields and their masks. Raises InputError."""
     masks: dict[str, int] = {}
     for name, mask in _fields_of_text(fields) if isinstance(fields, str) else fields.items():
         if name not in BY_NAME:
@@ -109,13 +111,13 @@ def _fields_of_text(text: str) -> list[tuple[str, str | None]]:
 
 
 def fields_of(layout: Layout) -> dict[str, str | int]:
-    """Its fields in the order of a key, with their masks."""
+    """Return the layout's fields in the order of a key, with their masks."""
     fields = [BY_NAME[name] for name in in_order(layout)]
     return {f.name: _shown(f)(layout.masks[f.name].to_bytes(f.bytes)) for f in fields}
 
 
 def in_order(layout: Layout) -> list[str]:
-    """Names of the fields in the order of a key."""
+    """Return the names of the fields in the order of a key."""
     return [field.name for field in layout.fields if field is not PRESENCE]
 
 
@@ -123,7 +125,7 @@ def in_order(layout: Layout) -> list[str]:
 
 
 def key_of(layout: Layout, flow: Flow) -> bytes:
-    """The key of a flow. Raises InputError."""
+    """Return the key of a flow. Raises InputError."""
     values: dict[str, int] = {}
     for name, text in _flow_of_text(flow) if isinstance(flow, str) else flow.items():
         if name not in layout.masks:
@@ -148,6 +150,8 @@ def _is_plain(name: str) -> bool:
 
 
 def _headers(values: Mapping[str, int]) -> set[str]:
+    """Return the headers that a packet with these fields has, also those that another header
+    implies."""
     headers = {header for name in values if (header := BY_NAME[name].header)}
     for has, implied in _IMPLIED:
         if has in headers:
@@ -156,7 +160,7 @@ def _headers(values: Mapping[str, int]) -> set[str]:
 
 
 def reader(layout: Layout) -> Callable[[bytes], dict[str, str | int]]:
-    """Turns keys of a table into flows, as `sfc-sdnmon` prints them."""
+    """Return a function that turns a key of the table into a flow, as `sfc-sdnmon` prints it."""
     places, at = [], 0
     for field in layout.fields:
         place = slice(at, at + field.bytes)

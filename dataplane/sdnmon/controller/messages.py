@@ -16,7 +16,7 @@ from sfcperf.errors import InputError
 
 EXPERIMENTER = 0x004E534D
 REPLY = 0x8000
-"""Bit of the type of a reply; the others are those of its request."""
+"""Bit that the type of a reply has set. Its other bits are the type of the request."""
 FORMATS = 1
 """Version of these formats."""
 MODES = ("hash", "bloom")
@@ -38,13 +38,13 @@ MOST_SLOTS = 64
 LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 10, 24 * 3600 * 1000
 MOST_SECRET = (1 << 64) - 1
 _MOST_KEYS_BYTES = 65535 - 16 - 4
-"""Of a message, behind its headers and the header of ADD_ENTRIES."""
+"""Bytes of keys that fit in a message, behind its headers and the header of ADD_ENTRIES."""
 _SECRET_GIVEN = 1
 _WITH_BUFFERS = 1
 
 
 class Kind(IntEnum):
-    """exp_type of a message."""
+    """The exp_type of a message."""
 
     FEATURES = 0
     MODE_ON = 1
@@ -75,7 +75,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Settings:
-    """Of a monitoring table. Raises InputError if a value is out of range."""
+    """Settings of a monitoring table. Raises InputError if a value is out of range."""
 
     layout: Layout
     counter_buffer_size: int = 5
@@ -86,12 +86,12 @@ class Settings:
     ratio: float = 1.0
     """Share of the flows that are monitored."""
     secret: int | None = None
-    """Of the hash, 64 bits: switches with the same one sample the same flows. None: the agent draws
-    one, or keeps that of the table before."""
+    """Secret of the hash, 64 bits. Switches with the same secret sample the same flows. None:
+    the agent draws one, or keeps that of the table before."""
     capacity: int = 131_072
     """Entries for which memory is taken."""
     limit: int = 0
-    """Entries, at most. 0: the capacity."""
+    """Most entries that the table may have. 0: its capacity."""
     threshold: int = 0
     """A notification comes when there are more entries. 0: never."""
 
@@ -114,14 +114,14 @@ def _check(name: str, value: object, least: int, most: int) -> None:
 
 
 def units_of(ratio: float) -> int:
-    """A ratio in units of 2^-32, rounded as `sfc-sdnmon` does. Raises InputError."""
+    """Return a ratio in units of 2^-32, rounded as `sfc-sdnmon` does. Raises InputError."""
     if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not 0 <= ratio <= 1:
         raise InputError(f"{ratio!r} is out of range", where="ratio", allowed="0 to 1")
     return int(ratio * RATIO_ONE + 0.5)
 
 
 def features_request() -> Request:
-    """What the agent can do; it also asks for notifications."""
+    """Ask what the agent can do. From this request on, the agent also sends its notifications."""
     return Request(Kind.FEATURES)
 
 
@@ -129,21 +129,22 @@ _SETTINGS = struct.Struct("!BBHIQQIIIHH")
 
 
 def mode_on(settings: Settings) -> Request:
-    """Begin to monitor."""
+    """Ask to start monitoring."""
     return Request(Kind.MODE_ON, _settings(settings))
 
 
 def mode_off() -> Request:
-    """End, and remove everything."""
+    """Ask to stop monitoring and to remove everything."""
     return Request(Kind.MODE_OFF)
 
 
 def reset_table(settings: Settings) -> Request:
-    """An empty table with other settings."""
+    """Ask for an empty table with other settings."""
     return Request(Kind.RESET_TABLE, _settings(settings))
 
 
 def _settings(settings: Settings) -> bytes:
+    """Return the content that MODE_ON and RESET_TABLE share."""
     fields = [
         bytes([number, field.bytes]) + settings.layout.masks[field.name].to_bytes(field.bytes)
         for number, field in enumerate(FIELDS)
@@ -166,12 +167,12 @@ def _settings(settings: Settings) -> bytes:
 
 
 def add_entries(keys: Sequence[bytes]) -> list[Request]:
-    """Monitor flows, whatever sampling says: as many messages as the keys need."""
+    """Ask to monitor flows, whatever sampling says. Returns as many messages as the keys need."""
     return _of_keys(Kind.ADD_ENTRIES, keys)
 
 
 def remove_entries(keys: Sequence[bytes]) -> list[Request]:
-    """Monitor flows no longer: as many messages as the keys need."""
+    """Ask to stop monitoring flows. Returns as many messages as the keys need."""
     return _of_keys(Kind.REMOVE_ENTRIES, keys)
 
 
@@ -185,40 +186,40 @@ def _of_keys(kind: Kind, keys: Sequence[bytes]) -> list[Request]:
 
 
 def set_sampling_ratio(ratio: float) -> Request:
-    """Share of the flows that are monitored."""
+    """Ask to monitor this share of the flows. Raises InputError."""
     return Request(Kind.SET_SAMPLING_RATIO, struct.pack("!Q", units_of(ratio)))
 
 
 def set_query_time_interval(interval_ms: int) -> Request:
-    """ΔT_q."""
+    """Ask to set ΔT_q. Raises InputError."""
     _check("query_interval_ms", interval_ms, LEAST_INTERVAL_MS, MOST_INTERVAL_MS)
     return Request(Kind.SET_QUERY_TIME_INTERVAL, struct.pack("!I", interval_ms))
 
 
 def set_overflow_notification_threshold(entries: int) -> Request:
-    """Notify when there are more entries; 0: never."""
+    """Ask for a notification when there are more than `entries`; 0: never. Raises InputError."""
     _check("threshold", entries, 0, MOST_ENTRIES)
     return Request(Kind.SET_OVERFLOW_NOTIFICATION_THRESHOLD, struct.pack("!I", entries))
 
 
 def set_limit(entries: int) -> Request:
-    """Entries, at most."""
+    """Ask to limit the number of entries. Raises InputError."""
     _check("limit", entries, 1, MOST_ENTRIES)
     return Request(Kind.SET_LIMIT, struct.pack("!I", entries))
 
 
 def prune() -> Request:
-    """Remove entries that are sampled no longer."""
+    """Ask to remove entries that are no longer sampled."""
     return Request(Kind.PRUNE)
 
 
 def status_request() -> Request:
-    """Settings and totals."""
+    """Ask for settings and totals."""
     return Request(Kind.STATUS)
 
 
 def statistics_request(buffers: bool = True) -> Request:
-    """All entries, with their counter buffers or without."""
+    """Ask for all entries, with their counter buffers or without."""
     return Request(Kind.STATISTICS, struct.pack("!B3x", _WITH_BUFFERS if buffers else 0))
 
 
@@ -230,7 +231,7 @@ class Features:
     """What an agent can do."""
 
     version: int
-    """Of the formats of messages."""
+    """Version of the formats of messages."""
     on: bool
     most_slots: int
     most_entries: int
@@ -240,29 +241,29 @@ class Features:
 
 @dataclass(frozen=True)
 class Acknowledgement:
-    """A request was fulfilled."""
+    """The switch says that a request was fulfilled, and nothing else."""
 
 
 @dataclass(frozen=True)
 class FlowChanges:
-    """What became of flows that were to be added or removed."""
+    """How many flows of a request to add or remove were changed, and how many were not."""
 
     done: int
     unchanged: int
-    """Entries that were there already, or were not there."""
+    """Flows that had an entry already, or had none to remove."""
     no_room: int = 0
 
 
 @dataclass(frozen=True)
 class PrunedEntries:
-    """Entries that were removed."""
+    """How many entries the switch has pruned."""
 
     removed: int
 
 
 @dataclass(frozen=True)
 class Status:
-    """Of a switch that is monitored."""
+    """Settings and totals of a switch that is monitored."""
 
     layout: Layout
     mode: str
@@ -270,7 +271,7 @@ class Status:
     query_interval_ms: int
     ratio: float
     epoch: int
-    """Of now."""
+    """The epoch when the switch answered."""
     capacity: int
     limit: int
     threshold: int
@@ -278,7 +279,7 @@ class Status:
     notifications: int
     """Sent since the monitoring began."""
     totals: dict[str, int]
-    """What became of packets."""
+    """How many packets were counted, and how many were not, by reason."""
     ports: dict[str, int]
     """Interface -> its number in the system."""
 
@@ -290,7 +291,7 @@ class MonitoringOff:
 
 @dataclass(frozen=True)
 class Overflow:
-    """The table has more entries than the threshold."""
+    """A notification: the table has more entries than the threshold."""
 
     time_ns: int
     """Since 1970 (UTC), by the clock of the switch."""
@@ -311,7 +312,7 @@ Message = (
 
 
 def read(exp_type: int, content: bytes) -> Message:
-    """A message of a switch. Raises WrongAnswer."""
+    """Return the message of a switch with this type and content. Raises WrongAnswer."""
     reading = _READERS.get(exp_type)
     if reading is None:
         raise WrongAnswer(f"SDN-Mon has no message {exp_type:#x}")
@@ -322,6 +323,7 @@ def read(exp_type: int, content: bytes) -> Message:
 
 
 def _read_nothing(content: bytes) -> Acknowledgement:
+    """Return the acknowledgement that has no content. Raises ValueError if there is some."""
     if content:
         raise ValueError("it is too long")
     return Acknowledgement()
@@ -365,7 +367,8 @@ def _read_status(content: bytes) -> Status | MonitoringOff:
 
 
 def _read_fields(content: bytes, at: int, count: int) -> tuple[Layout, int]:
-    """And where they end."""
+    """Return the layout of `count` fields from offset `at` on, and the offset behind them.
+    Raises ValueError."""
     masks: dict[str, int] = {}
     for _ in range(count):
         field, size = FIELDS[content[at]], content[at + 1]

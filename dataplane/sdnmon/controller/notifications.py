@@ -12,7 +12,7 @@ KEPT = 1000
 
 @dataclass(frozen=True)
 class Notification:
-    """One of them, numbered from 1 since the controller was started."""
+    """An overflow notification with its number, from 1 since the controller was started."""
 
     number: int
     switch_id: int
@@ -20,17 +20,17 @@ class Notification:
 
 
 class Notifications:
-    """Keeps the latest. One thread adds, others may read."""
+    """Keeps the latest overflow notifications. One thread adds them, others may read."""
 
     def __init__(self) -> None:
         self._kept: deque[Notification] = deque(maxlen=KEPT)
         self._count = 0
 
     def add(self, switch_id: int, overflow: Overflow) -> None:
-        """Another one came."""
+        """Keep one more notification."""
         self._count += 1
         self._kept.append(Notification(self._count, switch_id, overflow))
 
     def after(self, number: int) -> list[Notification]:
-        """Those that are kept and have greater numbers, in order."""
+        """Return the kept notifications with a greater number, in order."""
         return [each for each in self._kept.copy() if each.number > number]

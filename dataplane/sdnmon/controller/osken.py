@@ -32,24 +32,24 @@ from sfcperf.watched import Watch
 
 _HANDLER = "os_ken.controller.ofp_handler"
 _AGAIN_S = 0.2
-"""After a connection that could not be taken."""
+"""How long to wait after a connection that could not be taken."""
 _LOOK_S = 0.5
 _LONGEST_LINE = 500
-"""os-ken quotes whole messages of switches."""
+"""Longest line in the log: os-ken quotes whole messages of switches."""
 _LINES_PER_S = 20
-"""In the log, at most: whoever reads it may be slower than strangers are."""
+"""Most lines in the log: strangers may cause lines faster than a reader of the log takes them."""
 
 
 class _TaskExit(BaseException):
-    """The order to end; nobody gives it."""
+    """The order to end a thread of os-ken. Nobody gives it."""
 
 
 hub.TaskExit = _TaskExit
 
 
 class _Handler(OFPHandler):
-    """os-ken's own, at a socket that listens already: os-ken's would only log that it cannot, and
-    knows no port 0."""
+    """os-ken's OpenFlow server, at a socket that listens already. os-ken's own opens the socket
+    itself: it only logs when it cannot, and knows no port 0."""
 
     opened: ClassVar[socket.socket]
 
@@ -58,7 +58,7 @@ class _Handler(OFPHandler):
         self._connections = Connections()
 
     def start(self) -> Any:
-        """As os-ken calls it."""
+        """Start the server's threads (os-ken calls this)."""
         super(OFPHandler, self).start()
         self.threads += [hub.spawn(self._connections.end_idle), hub.spawn(self._accept)]
 
@@ -67,7 +67,7 @@ class _Handler(OFPHandler):
             try:
                 self._take(*self.opened.accept())
             except (OSError, RuntimeError) as error:
-                # There are too many files or threads, for now.
+                # The machine lacks files or threads, for now.
                 self.logger.warning("a connection cannot be taken: %s", error)
                 time.sleep(_AGAIN_S)
 
@@ -80,14 +80,16 @@ class _Handler(OFPHandler):
 
     @set_ev_handler(ofp_event.EventOFPPortDescStatsReply, CONFIG_DISPATCHER)
     def multipart_reply_handler(self, ev: Any) -> None:
-        """As os-ken's, which takes it for the end of the handshake whatever came before."""
+        """Check the order of messages, then let os-ken handle this one. os-ken takes it for the
+        end of the handshake, whatever came before."""
         if ev.msg.datapath.id is None:
             raise WrongAnswer("the switch describes its ports before it says which switch it is")
         super().multipart_reply_handler(ev)
 
 
 class _OneLineFormatter(logging.Formatter):
-    """What went wrong, without a traceback: mostly that a switch sent something wrong."""
+    """Writes each record as one line without a traceback. Most records only say that a switch
+    sent something wrong."""
 
     def format(self, record: logging.LogRecord) -> str:
         lines = record.getMessage().strip().splitlines() or [""]
@@ -104,7 +106,8 @@ class _RateFilter(logging.Filter):
         self._second = self._lines = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Two threads at a time may let one line more through."""
+        """Say whether the record may be printed. Two threads at a time may let one line more
+        through."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._lines = second, 0
@@ -113,9 +116,9 @@ class _RateFilter(logging.Filter):
 
 
 def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> SdnMon:
-    """Take switches' connections from a socket, with SdnMon and the applications in these modules,
-    in threads that end with the process; `watch` watches those that are in `threads` of an
-    application when it has started. Raises InputError for a module that is none."""
+    """Take switches' connections from a socket, with SdnMon and the applications in these
+    modules. All threads end with the process. `watch` watches the threads that an application
+    has in `threads` when it has started. Raises InputError for a module that is no application."""
     warnings = logging.StreamHandler(sys.stderr)
     warnings.setFormatter(_OneLineFormatter())
     warnings.setLevel(logging.WARNING)
@@ -139,7 +142,7 @@ def _load(manager: Any, module: str) -> None:
     try:
         found = manager.load_app(module)
     except Exception as error:
-        # Whatever a module of somebody else does when it is imported.
+        # A module of somebody else may raise anything when it is imported.
         problem = f"{module} cannot be loaded: {error!r}"
         raise InputError(problem, where="--app", allowed="a module of Python's path") from error
     if found is None:

@@ -32,7 +32,7 @@ from sfcperf.errors import MeasurementError, SfcperfError
 from sfcperf.watched import Watch
 
 FIELDS = "ipv4_src,ipv4_dst,ip_proto,tp_src,tp_dst"
-"""As in section 4.1 of the paper."""
+"""Match fields of section 4.1 of the paper."""
 FIRST_PORT, PORTS = 1024, 65536 - 1024
 SWITCH_COMES_S = 30.0
 ADD_TIMEOUT_S = 30.0
@@ -43,8 +43,8 @@ _SLOTS, _QUERY_INTERVAL_MS = 5, 10_000
 
 
 def udp_keys(layout: Layout, source: str, destination: str, port: int, count: int) -> list[bytes]:
-    """Keys of UDP flows from source port 1024 on; after the last source port, they begin again with
-    the next destination port."""
+    """Return the keys of `count` UDP flows. Source ports go from 1024 on; after the last one
+    they start again with the next destination port."""
     first = f"ipv4_src={source},ipv4_dst={destination},ip_proto={_UDP},tp_src=0,tp_dst=0"
     key = np.frombuffer(key_of(layout, first), np.uint8)
     keys = np.tile(key, (count, 1))
@@ -70,7 +70,7 @@ def _offset(layout: Layout, name: str) -> int:
 
 
 class SwitchController:
-    """The controller of one switch."""
+    """Controls one switch and answers questions about it."""
 
     def __init__(self) -> None:
         self._socket = internet_socket("127.0.0.1:0", "--listen")
@@ -83,11 +83,11 @@ class SwitchController:
         os._exit(1)
 
     def listen(self) -> Mapping[str, Any]:
-        """Where the switch's agent is to connect."""
+        """Say where the switch's agent is to connect."""
         return {"address": name_of(self._socket)}
 
     def begin(self, ratio: float, capacity: int) -> Mapping[str, Any]:
-        """Begin to monitor the first switch that is there."""
+        """Wait for a switch and start to monitor the first one."""
         if not retry.until(
             lambda: bool(self._mon.switches), timeout_s=SWITCH_COMES_S, period_s=0.02
         ):
@@ -99,7 +99,7 @@ class SwitchController:
         return {"switch": f"{self._switch:016x}"}
 
     def add(self, source: str, destination: str, port: int, count: int) -> Mapping[str, Any]:
-        """Monitor the flows of `udp_keys`."""
+        """Monitor the flows whose keys `udp_keys` makes. Returns how many were added."""
         keys = udp_keys(layout_of(FIELDS), source, destination, port, count)
         done = 0
         for request in messages.add_entries(keys):
@@ -111,7 +111,8 @@ class SwitchController:
         return {"added": done}
 
     def query(self, buffers: bool) -> Mapping[str, Any]:
-        """All entries, once; the time in ms, how many entries, and how many packets they have."""
+        """Read all entries once. Returns the time in ms, the number of entries, and the sum of
+        their packets."""
         began = time.perf_counter()
         found = self._mon.requestStatistics(
             self._switch, buffers=buffers, timeout_s=QUERY_TIMEOUT_S
@@ -122,7 +123,7 @@ class SwitchController:
         return {"ms": elapsed_ms, "entries": len(packets), "packets": int(packets.sum())}
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """To one of the above."""
+        """Answer a question by the method that `do` names."""
         known: dict[str, Callable[..., Mapping[str, Any]]] = {
             "listen": self.listen, "begin": self.begin, "add": self.add, "query": self.query,
         }  # fmt: skip
@@ -142,7 +143,7 @@ def _lines() -> Iterator[str]:
 
 
 def main() -> None:
-    """Until its standard input ends."""
+    """Answer questions until the standard input ends."""
     for line in _lines():
         print(line, flush=True)
 

@@ -9,5 +9,5 @@ _LIBRARIES = ("fastapi", "msgspec", "os_ken", "pydantic", "uvicorn")
 
 
 def requirement() -> Requirement:
-    """Whether the Python packages of the extra `openflow` are there."""
+    """Say whether the Python packages of the extra `openflow` are there."""
     return tools.python_packages(_LIBRARIES, "openflow")

@@ -24,16 +24,17 @@ class StatisticsPart:
     """One message of a statistics reply."""
 
     entries: NDArray[Any]
-    """Structured, with the fields of `entry_type`; it reads the message's own bytes."""
+    """Structured array with the fields of `entry_type`. It is a view of the message's bytes."""
     epoch: int
-    """Of now: the same in all parts."""
+    """The epoch when the table was read, the same in all parts."""
     more: bool
     """Whether another part follows."""
 
 
 def entry_type(key_bytes: int, slots: int) -> np.dtype[Any]:
-    """An entry in a message: `key`, `flags`, `packets` and `bytes` since the start, and `slots`,
-    (slots, 2): packets and bytes by epoch, oldest first."""
+    """Return the type of an entry in a message: `key`, `flags`, `packets` and `bytes` since the
+    start, and `slots` with the shape (slots, 2): packets and bytes by epoch, oldest first. With
+    0 slots there is no field `slots`."""
     head: list[Any] = [
         ("key", f"V{key_bytes}"),
         ("flags", ">u4"),
@@ -44,7 +45,8 @@ def entry_type(key_bytes: int, slots: int) -> np.dtype[Any]:
 
 
 def read_part(content: bytes) -> StatisticsPart:
-    """The content of a STATISTICS_REPLY. Raises ValueError or struct.error if it is wrong."""
+    """Return the content of a STATISTICS_REPLY. Raises ValueError or struct.error if it is
+    wrong."""
     flags, key_bytes, slots, _, count, _, epoch = _HEAD.unpack_from(content)
     if key_bytes == 0 or key_bytes % _WORD_BYTES:
         raise ValueError(f"keys of {key_bytes} bytes")
@@ -57,23 +59,24 @@ def read_part(content: bytes) -> StatisticsPart:
 
 @dataclass(frozen=True)
 class Statistics:
-    """The entries of a table at one time. Arrays are in one order; counts are unsigned, 64 bits."""
+    """The entries of a table at one time. All arrays have the same order; counts are unsigned,
+    64 bits."""
 
     layout: Layout
     ratio: float
-    """Of sampling, when they were read."""
+    """Sampling ratio when the entries were read."""
     interval_ms: float
     """Length of a slot, ΔT_u."""
     parts: Sequence[StatisticsPart]
 
     @property
     def epoch(self) -> int:
-        """Of the last slot."""
+        """Epoch of the last slot."""
         return self.parts[-1].epoch
 
     @property
     def slots(self) -> int:
-        """Of the counter buffers; 0 if they were not asked for."""
+        """Number of slots of the counter buffers; 0 if they were not asked for."""
         kind = self.parts[-1].entries.dtype
         return int(kind["slots"].shape[0]) if "slots" in (kind.names or ()) else 0
 
@@ -85,35 +88,37 @@ class Statistics:
 
     @property
     def keys(self) -> NDArray[Any]:
-        """(entries,), as bytes (docs/reference/sdn-mon.md)."""
+        """Keys of the entries as bytes (docs/reference/sdn-mon.md), shape (entries,)."""
         return self._column("key")
 
     @property
     def packets(self) -> NDArray[np.uint64]:
-        """(entries,) since the start."""
+        """Packets of each entry since the start, shape (entries,)."""
         return self._column("packets").astype(np.uint64)
 
     @property
     def bytes(self) -> NDArray[np.uint64]:
-        """(entries,) since the start."""
+        """Bytes of each entry since the start, shape (entries,)."""
         return self._column("bytes").astype(np.uint64)
 
     @property
     def added(self) -> NDArray[np.bool_]:
-        """(entries,) whether the controller added it."""
+        """Whether the controller added the entry, shape (entries,)."""
         flags: NDArray[np.bool_] = self._column("flags") & _ADDED != 0
         return flags
 
     @property
     def intervals(self) -> NDArray[np.uint64]:
-        """(entries, slots, 2): packets and bytes by epoch, oldest first; the last is `epoch`."""
+        """Packets and bytes by epoch, shape (entries, slots, 2), oldest first; the last slot is
+        of `epoch`."""
         if not self.slots:
             return np.zeros((len(self), 0, 2), np.uint64)
         return self._column("slots").astype(np.uint64)
 
     def flows(self) -> Iterator[dict[str, Any]]:
-        """One entry after the other: `flow`, `packets`, `bytes`, `added`, and `intervals` as
-        epoch, packets and bytes, the latest first, without those that have no packets."""
+        """Yield one entry after the other as a dictionary: `flow`, `packets`, `bytes`, `added`,
+        and `intervals` as epoch, packets and bytes, the latest first, without intervals that
+        have no packets."""
         flow_of = reader(self.layout)
         slots = self.slots
         for part in self.parts:

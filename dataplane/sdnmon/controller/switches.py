@@ -19,12 +19,12 @@ from sfcperf.dataplane.sdnmon.controller.errors import (
 from sfcperf.dataplane.sdnmon.controller.messages import EXPERIMENTER, Features, Request, read
 
 LEAST_OPENFLOW = 4
-"""1.3 on the wire."""
+"""OpenFlow 1.3, as its version is on the wire."""
 _HEADER = struct.Struct("!BBHIII")
 _OFPT_EXPERIMENTER = 4
 _OFPET_BAD_REQUEST, _OFPET_EXPERIMENTER = 1, 0xFFFF
 _UNKNOWN = (1, 3, 4)
-"""Codes of OFPET_BAD_REQUEST: type, experimenter and its type are not known."""
+"""Codes of OFPET_BAD_REQUEST that say: the type, the experimenter or its type is not known."""
 
 
 class Switch:
@@ -36,21 +36,21 @@ class Switch:
         self.name: str = dpid_to_str(datapath.id)
         self.calls = PendingCalls(self.name, self._send)
         self.features: Features | None = None
-        """None: there is no agent, or it has not answered yet."""
+        """What the agent can do. None: there is no agent, or it has not answered yet."""
         self.problem: CallError | None = None
-        """Why there are no features."""
+        """Why `features` is None, if that is known."""
         self.reading = threading.Lock()
-        """Held by whom asks for statistics: the agent sends one reply at a time."""
+        """Held by whoever asks for statistics: the agent sends one reply at a time."""
 
     @property
     def address(self) -> str:
-        """From where it is connected."""
+        """Address and port from which the switch is connected."""
         host, port, *_ = self.datapath.address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property
     def openflow(self) -> int:
-        """Version, as on the wire."""
+        """Version of OpenFlow, as on the wire."""
         return int(self.datapath.ofproto.OFP_VERSION)
 
     def _send(self, request: Request, xid: int) -> bool:
@@ -63,7 +63,8 @@ class Switch:
         return bool(self.datapath.send_msg(message))
 
     def refused(self, message: Any) -> None:
-        """An OFPT_ERROR came, perhaps because of another application."""
+        """Fail the call that this OFPT_ERROR is about. Another application may have caused it;
+        it is then ignored."""
         # OpenFlow 1.0 knows no such errors.
         experimenter = getattr(message, "experimenter", None)
         if message.type == _OFPET_EXPERIMENTER:
@@ -81,7 +82,8 @@ class Switch:
             self.calls.failed(message.xid, error)
 
     def received(self, message: Any) -> Any:
-        """An experimenter message of ours came. Gives it if it is no answer."""
+        """Take an experimenter message of SDN-Mon. Returns it if it answers no request, else
+        None."""
         try:
             found = read(message.exp_type, message.data)
         except WrongAnswer as error:
@@ -94,7 +96,8 @@ class Switch:
 
 
 def _is_ours(failed: bytes) -> bool:
-    """Whether a request of ours begins so: switches send 64 bytes or more of it back."""
+    """Say whether these bytes are the start of a request of SDN-Mon. With an error, switches
+    send back 64 bytes or more of what they refuse."""
     if len(failed) < _HEADER.size:
         return False
     _, kind, _, _, experimenter, _ = _HEADER.unpack_from(failed)

@@ -1,4 +1,4 @@
-"""What all flows sent, estimated from those that were sampled.
+"""Estimates what all flows sent from those that were sampled.
 
 The estimator is that of D. G. Horvitz and D. J. Thompson, *A Generalization of Sampling Without
 Replacement from a Finite Universe*, Journal of the American Statistical Association 47(260), 1952;
@@ -20,23 +20,23 @@ from sfcperf.errors import InputError
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a total over all flows."""
+    """An estimate of a total over all flows."""
 
     value: float
     low: float
     high: float
-    """Ends of the interval."""
+    """`low` and `high` are the ends of the confidence interval."""
     confidence: float
-    """With which the interval has the total, if `effective_flows` is large."""
+    """Probability with which the interval has the total, if `effective_flows` is large."""
     effective_flows: float
-    """(sum x^2)^2 / sum x^4 of the sampled flows: as many flows of equal size would have this
+    """(sum x^2)^2 / sum x^4 of the sampled flows: so many flows of equal size would have this
     variance. Below some 30 the interval has the total less often than it says."""
 
 
 def total_of_all_flows(
     sampled: NDArray[Any], ratio: float, added: NDArray[Any] | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """The sum of x over all flows.
+    """Estimate the sum of x over all flows.
 
     `sampled`: x of each sampled flow, such as its bytes, or ones for the number of flows. `ratio`:
     probability p with which a flow was sampled. `added`: x of flows that are monitored whatever

@@ -166,7 +166,8 @@ static int check_limit(long capacity)
 	return -1;
 }
 
-/* What the options say. Without a secret that of the table `before` stays; NULL: there is none. */
+/* Read the settings from the options. Without the option --key, the keys of the table `before`
+ * stay; NULL: there is no such table. */
 static int read_settings(struct settings *settings, const struct sdnmon_config *before)
 {
 	*settings = (struct settings){
@@ -281,7 +282,7 @@ static int set(void)
 					 : 0;
 }
 
-/* Flows are read before the first one is changed. */
+/* Change entries by `change`. All flows are read before the first one is changed. */
 static int change_flows(int (*change)(const struct program *, const struct sdnmon_key *,
 				      enum sdnmon_answer *))
 {
@@ -371,6 +372,7 @@ static const struct tool_command {
 
 static const struct tool_command *command;
 
+/* Find the command, and judge its words. */
 static void check(char **words, unsigned int count)
 {
 	if (!count)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Prints the status and the notifications of a monitored switch. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

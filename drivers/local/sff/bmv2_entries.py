@@ -159,6 +159,8 @@ def _attachment(layout: Layout, port: Port) -> model.Attachment:
 
 
 def _path(layout: Layout, scenario: Scenario) -> model.Path:
+    """The chain's service function path, as the controller's model has it: the functions in order,
+    from the client to the server. If replies bypass the chain, there is no reverse path."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     chain = scenario.chain

@@ -28,7 +28,8 @@ Template = dict[str, Any]
 
 
 def vnfd_id(name: str) -> str:
-    """Id of the descriptor of the machine `name`: always the same."""
+    """Id of the descriptor of the VNF `name`. It is derived from the name alone: the same package
+    always has the same id, and the caller need not ask Tacker for it."""
     return str(uuid5(NAMESPACE_URL, f"sfcperf:vnfd:{name}"))
 
 

@@ -31,8 +31,8 @@ class _Console(Console):
             yield segment if segment.control else segment._replace(text=escaped(segment.text))
 
     def on_broken_pipe(self) -> None:
-        """Discard further output when the reader of stdout has gone (`| head`). That must end
-        neither a run nor change its exit code."""
+        """Discard further output when the reader of stdout has gone (`| head`). That must neither
+        end a run nor change its exit code."""
         drop_stdout()
 
 

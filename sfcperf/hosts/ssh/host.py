@@ -110,8 +110,8 @@ class SshHost(Host):
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> CompletedCommand:
-        """Run the command and wait for its end. Raises MeasurementError after timeout_s, and when
-        the connection is lost."""
+        """Run the command and wait for its end, whatever its exit code is. Raises MeasurementError
+        after timeout_s, and when the connection is lost."""
         return call(self._run(argv, timeout_s, stdin))
 
     def spawn(

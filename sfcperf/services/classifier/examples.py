@@ -53,18 +53,25 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Extraction:
-    """How the chain's IDS makes records: its parameters, times in milliseconds."""
+    """Parameters by which the chain's IDS makes records of flows. Times are in milliseconds."""
 
     window_ms: int
     slide_ms: int
     """Time between the begins of two windows; 0: the windows do not overlap."""
     early_packets: int
+    """Packets after which a flow gets an early record, before its window ends; 0: no early
+    records."""
     early_flows: int
+    """Number of flows of one client, begun in the same pane and without a record yet, at which all
+    of them get an early one; 0: no such records."""
 
     @property
     def overlapping(self) -> Extraction:
-        """The same extraction, with windows that overlap OVERLAP times, or as often as panes of
-        whole milliseconds that are not too short allow."""
+        """The same parameters, with windows that overlap OVERLAP times.
+
+        A window consists of panes of equal length, and a window begins with each pane. Panes are
+        whole milliseconds, and at least _SHORTEST_PANE_MS: windows that cannot be divided so overlap
+        fewer times. If none can, or they overlap as much already, nothing changes."""
         pane_ms = next(
             (
                 self.window_ms // parts

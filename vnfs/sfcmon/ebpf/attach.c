@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Opens and attaches SFCMon's programs: as a function, and at the ports of an SFF. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static struct {
 } ports[SFCMON_PORTS];
 static unsigned int port_count, attached;
 
+/* Open the programs. Only the one for ports, or the one for a function, is to be loaded. */
 static struct bpf_object *open_only(bool at_ports)
 {
 	skeleton = sfcmon_bpf__open();

@@ -26,7 +26,7 @@ struct sfcmon_bank {
 	__u32 untracked; /* packets of flows for which the table has no room */
 };
 
-/* FlowID2, followed by zeros: the key of the table. */
+/* A FlowID2, followed by zeros. It is the key of the table. */
 struct sfcmon_flow {
 	__u32 words[SFCMON_IPV6_WORDS];
 };
@@ -39,13 +39,14 @@ struct sfcmon_flow_counts {
 	__u32 unused;
 };
 
-/* In the section SFCMON_STATE: other programs with SFCMon in them have variables of their own. */
+/* State, in the section SFCMON_STATE: other programs with SFCMon in them have variables of their
+ * own. */
 struct sfcmon_state {
 	struct sfcmon_bank banks[SFCMON_BANKS];
 	__u32 active; /* bank that packets update */
 };
 
-/* In the section SFCMON_SIZES, before the program is loaded. */
+/* Sizes, in the section SFCMON_SIZES. They are set before the program is loaded. */
 struct sfcmon_sizes {
 	__u32 cms_rows, cms_columns;
 	__u32 bloom_bits, bloom_hashes;
@@ -55,13 +56,13 @@ struct sfcmon_sizes {
 #define SFCMON_STATE ".data.sfcmon"
 #define SFCMON_SIZES ".rodata.sfcmon"
 
-/* Two counters of the CMS: an array of the kernel has no smaller elements than 8 bytes. They count
- * past their maximum by the number of CPUs at most; readers see the maximum. */
+/* Two counters of the CMS, because an array of the kernel has no elements smaller than 8 bytes.
+ * They count past their maximum by the number of CPUs at most; readers see the maximum. */
 struct sfcmon_counters {
 	__u32 value[2];
 };
 
-/* A cell of the IBLT, and a cache line. */
+/* A cell of the IBLT. It fills a cache line. */
 struct sfcmon_cell {
 	__u32 count;
 	__u32 checksum;
@@ -70,20 +71,21 @@ struct sfcmon_cell {
 	__u64 bytes;
 };
 
-/* What a frame was read to. */
+/* What SFCMon takes from a frame. */
 struct sfcmon_packet {
 	__u32 flow[SFCMON_IPV6_WORDS]; /* FlowID2; the rest is zero */
-	__u32 words; /* of it */
+	__u32 words; /* words of that FlowID2 */
 	__u32 bytes; /* packet size */
 };
 
-/* Of a CPU. */
+/* Working memory of a CPU. */
 struct sfcmon_work {
 	__u64 turns; /* odd while it is at a packet: the user side waits for the old `active` */
 	struct sfcmon_packet packet; /* not on the stack, of which sfc-sff leaves too little */
 };
 
-/* Two counters of the CMS share an element, which no row does with the next. */
+/* Return how many elements a row of the CMS has. Two counters share an element, and no row
+ * shares one with the next row. */
 static inline __attribute__((always_inline)) __u32 sfcmon_row_elements(__u32 columns)
 {
 	return (columns + 1) / 2;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads words of the command line that say where packets are seen. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static const char *const kinds[] = { "nsh", "underlay", "rule", NULL }; /* as th
 
 static const struct {
 	const char *key;
-	__u32 kind; /* of port that has it */
+	__u32 kind; /* kind of the port that can have it */
 	void (*read)(struct sfcmon_port *port, const char *key, const char *value);
 } parts[] = {
 	{ "address", SFCMON_PORT_UNDERLAY, read_address },
@@ -85,6 +86,7 @@ static const struct {
 	{ "destination-port", SFCMON_PORT_RULE, read_port },
 };
 
+/* Read KEY=VALUE of a port. */
 static void read_part(struct sfcmon_port *port, char *part)
 {
 	char *value = strchr(part, '=');

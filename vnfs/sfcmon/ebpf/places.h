@@ -9,5 +9,6 @@ struct place {
 	struct sfcmon_port port;
 };
 
-/* `NAME:KIND[,KEY=VALUE]...` (see --help). Ends the tool with a message if it is none. */
+/* Read `NAME:KIND[,KEY=VALUE]...` (see --help). A word of another form ends the tool with a
+ * message. */
 void read_place(const char *word, struct place *place);

@@ -8,11 +8,11 @@
 
 enum sfcmon_port_kind {
 	SFCMON_PORT_NSH, /* what comes in has an NSH */
-	SFCMON_PORT_UNDERLAY, /* the same by VXLAN-GPE, if it is for this node */
+	SFCMON_PORT_UNDERLAY, /* what comes in by VXLAN-GPE to this node has an NSH */
 	SFCMON_PORT_RULE, /* IPv4 packets that match get an NSH */
 };
 
-/* What is zero is left open. Numbers are in network byte order. */
+/* A port that is watched. A field that is zero is left open. Numbers are in network byte order. */
 struct sfcmon_port {
 	__u32 kind;
 	__be32 address; /* UNDERLAY: of this node */

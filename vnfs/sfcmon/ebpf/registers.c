@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The registers of both banks: sizes them, maps them, switches banks, prints them. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,21 +21,22 @@
 static struct bpf_object *object;
 static struct sfcmon_state *state;
 static __u32 iblt_hashes;
-static bool has_table; /* in the place of the sketches */
+static bool has_table; /* a table takes the place of the sketches */
 static int work_fd;
 static struct sfcmon_counters *cms;
 static __u64 *bloom;
 static struct sfcmon_cell *iblt;
 static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
 static struct sfcmon_work *before, *now; /* of the CPUs */
-static size_t cpus; /* that there may be */
+static size_t cpus; /* CPUs that there may be */
 
 static struct bpf_map *map_of(const char *name)
 {
 	return bpf_object__find_map_by_name(object, name);
 }
 
-/* So many bytes in each of its elements, of which there are two for each part. */
+/* Set a map's size: so many bytes in each element, and an element for each bank of each part.
+ * Returns 0, or an error after complain(). */
 static int set_size(const char *name, size_t bytes, size_t parts)
 {
 	struct bpf_map *map = map_of(name);
@@ -81,6 +83,7 @@ int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool ta
 		       : 0;
 }
 
+/* Map an array of the kernel into memory. Returns NULL after complain(). */
 static void *open_map(const char *name)
 {
 	const struct bpf_map *map = map_of(name);
@@ -119,13 +122,13 @@ int registers_open(const struct thresholds *thresholds)
 	return 0;
 }
 
-/* The cells of a CPU. */
+/* Return the cells of a CPU in a bank. */
 static struct sfcmon_cell *part_of(size_t cpu, int bank)
 {
 	return &iblt[(cpu * SFCMON_BANKS + (size_t)bank) * iblt_cells];
 }
 
-/* Of all CPUs together. */
+/* Return a cell of the IBLT, summed over all CPUs. */
 static struct sfcmon_cell cell_at(size_t place, int bank)
 {
 	struct sfcmon_cell sum = { 0 };
@@ -143,7 +146,7 @@ static struct sfcmon_cell cell_at(size_t place, int bank)
 	return sum;
 }
 
-/* 0, or -1 after complain(). */
+/* Clear a bank. Returns 0, or -1 after complain(). */
 static int clear(int bank)
 {
 	memset(&cms[(size_t)bank * cms_elements], 0, cms_elements * sizeof(*cms));
@@ -161,6 +164,7 @@ static void pause_ns(long nanoseconds)
 	nanosleep(&time, NULL);
 }
 
+/* Read which CPUs are at a packet. Returns 0, or an error after complain(). */
 static int read_work(struct sfcmon_work *works)
 {
 	__u32 only = 0;
@@ -171,12 +175,14 @@ static int read_work(struct sfcmon_work *works)
 	return error;
 }
 
-/* Return when no CPU is any more at a packet at which it was when this was called. */
+/* Wait until no CPU is still at the packet at which it was when this was called. Returns 0, or
+ * -1 after complain(). */
 static int wait_for_packets(void)
 {
 	bool waiting = true;
 
-	/* Before, a CPU may have read the old bank, but its turn is not visible yet. */
+	/* Before this time is over, a CPU may have read the old bank while its turn is not
+	 * visible yet. */
 	pause_ns(VISIBLE_NS);
 	if (read_work(before))
 		return -1;

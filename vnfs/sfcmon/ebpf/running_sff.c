@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Replaces the program of a running sfc-sff by one that monitors, and puts it back. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static bool is_sff(const struct kernel_program *program)
 	return program->type == BPF_PROG_TYPE_XDP && strcmp(program->name, "sff") == 0;
 }
 
+/* Has the program a map of this name? `id` gets the map's id. */
 static bool has_map(const struct kernel_program *program, const char *name, __u32 *id)
 {
 	struct bpf_map_info facts;
@@ -39,7 +41,8 @@ static bool has_map(const struct kernel_program *program, const char *name, __u3
 	return true;
 }
 
-/* The program that sfc-sff itself has loaded: it knows its settings, and nothing of SFCMon. */
+/* Find the program that sfc-sff itself has loaded: it uses these settings, and has no map of
+ * SFCMon. Returns 0, or -1. */
 static int find_original(__u32 settings)
 {
 	__u32 id = 0, other;
@@ -55,6 +58,7 @@ static int find_original(__u32 settings)
 	return -1;
 }
 
+/* Is this the name of one of SFCMon's maps? */
 static bool is_of_sfcmon(const char *name)
 {
 	static const char *const names[] = { "cms",  "bloom",	   "iblt",	 "locks",
@@ -66,7 +70,8 @@ static bool is_of_sfcmon(const char *name)
 	return false;
 }
 
-/* Use the maps of the program that runs. Those that it has not are not needed, or SFCMon's. */
+/* Let the new program use the maps of the running one. Maps that the running one lacks are not
+ * needed, or are SFCMon's. Returns 0, or -1 after complain(). */
 static int share_maps(const struct kernel_program *running)
 {
 	struct bpf_map *map;
@@ -132,7 +137,7 @@ int attach_sff(void)
 	return 0;
 }
 
-/* But where yet another one has taken the place meanwhile. */
+/* Put the original program back, except where yet another one has taken the place meanwhile. */
 void detach_sff(void)
 {
 	for (unsigned int i = 0; i < link_count; i++)

@@ -70,7 +70,7 @@ static struct {
 	.share = 4294967,
 };
 
-/* Places are those of enum sfcmon_monitor. */
+/* Words of the option --monitor, in the order of enum sfcmon_monitor. */
 static const char *const monitors[] = { "sketches", "table", "none", NULL };
 
 static void take_entries(const struct tool_option *option, const char *argument)
@@ -126,8 +126,9 @@ static const struct sizes no_sketches = { 1, 1, 1, 1, SFCMON_IBLT_HASHES, 1 };
 static struct bpf_object *object;
 static struct thresholds thresholds;
 static unsigned long windows;
-static uint64_t began_ns; /* the window that goes on, CLOCK_REALTIME */
+static uint64_t began_ns; /* start of the window that goes on, CLOCK_REALTIME */
 
+/* Judge the options together, and read the ports. */
 static void check_options(char **words, unsigned int count)
 {
 	if (!!options.interface + !!options.sff + !!count != 1)
@@ -174,6 +175,7 @@ static void detach(void)
 		detach_function();
 }
 
+/* Open, size and load the program, and attach it. Returns 0, or -1 after complain(). */
 static int start(void)
 {
 	bool has_table = options.monitor == SFCMON_MONITOR_TABLE;
@@ -193,7 +195,7 @@ static int start(void)
 	return attach();
 }
 
-/* Of a service function: it forwards, too. */
+/* Print the verdicts of a service function, which also forwards. */
 static void report_verdicts(FILE *out)
 {
 	__u64 verdicts[FWD_VERDICTS] = { 0 };
@@ -213,7 +215,7 @@ static void report_counters(bool print)
 	stats_end(print);
 }
 
-/* 0, or -1 after complain(). */
+/* End the window and print it, unless nothing monitors. Returns 0, or -1 after complain(). */
 static int end_window(bool asked)
 {
 	uint64_t ended_ns;
@@ -221,7 +223,8 @@ static int end_window(bool asked)
 
 	if (options.monitor == SFCMON_MONITOR_NONE)
 		return 0;
-	/* From the window that is about to end: the next one needs them before it has ended. */
+	/* The window that is about to end gives the thresholds: the next one needs them before
+	 * this one has ended. */
 	if (options.adaptive && options.monitor == SFCMON_MONITOR_SKETCHES)
 		thresholds_adapt(&thresholds, registers_packets(), registers_inserted(),
 				 (__u32)options.adaptive);
@@ -260,7 +263,7 @@ static int serve(const sigset_t *signals)
 			report_counters(true);
 			continue;
 		}
-		/* The last window has all packets, too. */
+		/* The program is detached first, so that the last window has all packets, too. */
 		if (taken == SIGTERM || taken == SIGINT)
 			detach();
 		if (end_window(taken != 0))
@@ -269,7 +272,7 @@ static int serve(const sigset_t *signals)
 			return 0;
 		if (taken == SIGUSR2)
 			end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
-		/* Windows that passed while the machine was busy are one long window. */
+		/* Windows whose time passed while the machine was busy become one long window. */
 		while (end_ns <= clock_ns(CLOCK_MONOTONIC))
 			end_ns += window_ns;
 	}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The table of flows: writes, reads and clears its entries. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,11 @@
 
 static int tables[SFCMON_BANKS]; /* file descriptors */
 static size_t room; /* flows */
-/* What is read from a table, or written to it. */
+/* Entries that are read from a table, or written to it. */
 static struct sfcmon_flow *flows;
 static struct sfcmon_flow_counts *counts;
 
-/* Bytes of a FlowID2 from hexadecimal digits; 0: it is none. */
+/* Read a FlowID2 from hexadecimal digits. Returns its length in bytes; 0 if it is none. */
 static size_t parse_flow(const char *digits, size_t count, struct sfcmon_flow *flow)
 {
 	unsigned char *bytes = (unsigned char *)flow;
@@ -40,6 +41,7 @@ static size_t parse_flow(const char *digits, size_t count, struct sfcmon_flow *f
 	return bytes[VERSION_AT] == (count / 2 == sizeof(*flow) ? 6 : 4) ? count / 2 : 0;
 }
 
+/* Read COUNT:FLOW. Returns 0, or -1 if it is none. */
 static int parse_range(const char *text, size_t length, struct table_range *range)
 {
 	const char *colon = memchr(text, ':', length);
@@ -132,13 +134,14 @@ int table_open(struct bpf_object *object, const struct table_entries *entries)
 	return write_entries(0, count) || write_entries(1, count) ? -1 : 0;
 }
 
-/* All entries to `flows` and `counts`. Their number, or -1 after complain(). */
+/* Read all entries of a bank to `flows` and `counts`. Returns how many there are, or -1 after
+ * complain(). */
 static long read_entries(int bank)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, how);
 	__u32 count = (__u32)room, place;
 
-	/* ENOENT: there are no more. */
+	/* ENOENT means that there are no more entries. */
 	if (!bpf_map_lookup_batch(tables[bank], NULL, &place, flows, counts, &count, &how) ||
 	    errno == ENOENT)
 		return count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user side of the table of flows: both banks of it. */
+/* The table of flows, with its two banks, as the user side sees it. */
 #pragma once
 
 #include <stdio.h>
@@ -21,21 +21,23 @@ struct table_entries {
 	size_t count;
 };
 
-/* COUNT:FLOW,... with FLOW in hexadecimal. 0, or -1 if it is none. */
+/* Read COUNT:FLOW,... with FLOW in hexadecimal. Returns 0, or -1 if it is none. */
 int table_parse_entries(const char *text, struct table_entries *entries);
 
-/* Flows of all of them. */
+/* Return how many flows the entries have together. */
 unsigned long table_count(const struct table_entries *entries);
 
-/* Before the programs are loaded. 0, or -1 after complain(). */
+/* Set the size of the table, before the programs are loaded. Returns 0, or -1 after complain(). */
 int table_size(struct bpf_object *object, long flows);
 
-/* After they are loaded: write the entries, which stay. 0, or -1 after complain(). */
+/* Write the entries, which stay, once the programs are loaded. Returns 0, or -1 after
+ * complain(). */
 int table_open(struct bpf_object *object, const struct table_entries *entries);
 
-/* Of a bank to which no packet writes: flows that had packets count from 0 again, others lose their
- * entries, but for those that stay. 0, or -1 after complain(). */
+/* Clear a bank to which no packet writes. Flows that had packets count from 0 again; others lose
+ * their entries, except those that stay. Returns 0, or -1 after complain(). */
 int table_clear(int bank);
 
-/* Its flows with packets, as a member of a JSON object. 0, or -1 after complain(). */
+/* Print the flows of a bank that have packets, as a member of a JSON object. Returns 0, or -1
+ * after complain(). */
 int table_print(int bank, FILE *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Packets as lines of ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes (RFC 4180). */
+/* Reads packets from lines of ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes (RFC 4180). */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct field {
 	size_t length;
 };
 
-/* Of the line that is read. */
+/* Fields of the line that is read. */
 static struct field fields[MOST_FIELDS];
 
 static enum trace_status complain_of(const struct trace *trace, const char *what)
@@ -31,8 +31,9 @@ static enum trace_status complain_of(const struct trace *trace, const char *what
 	return TRACE_DAMAGED;
 }
 
-/* Where a field that begins with a quotation mark ends: behind its last one, or NULL. A comma or an end
- * of a line may be between them, and two of them stand for one. */
+/* Return the end of a field that begins with a quotation mark: behind its last quotation mark;
+ * NULL if it does not end. A comma or an end of a line may be inside, and two quotation marks
+ * inside stand for one. */
 static const char *end_of_quoted(const char *text, const char *end)
 {
 	for (text++; (text = memchr(text, '"', (size_t)(end - text))); text += 2)
@@ -41,7 +42,7 @@ static const char *end_of_quoted(const char *text, const char *end)
 	return NULL;
 }
 
-/* Where the field ends that begins there; NULL: it does not. */
+/* Take the field that begins at `text`. Returns its end; NULL if it does not end. */
 static const char *take_field(const char *text, const char *end, struct field *field)
 {
 	const char *stop = text;
@@ -60,7 +61,7 @@ static const char *take_field(const char *text, const char *end, struct field *f
 	return stop;
 }
 
-/* Takes the fields of the next line; what it has is skipped by the caller. */
+/* Take the fields of the next line. The caller skips the line. */
 static enum trace_status read_line(struct trace *trace, int *count, size_t *bytes)
 {
 	struct input *input = &trace->capture.input;
@@ -106,7 +107,7 @@ static bool take_number(struct field field, uint64_t most, uint64_t *number)
 	return *number <= most;
 }
 
-/* An IPv4 address as most tools write it; inet_pton() for the rest would be ten times slower. */
+/* Read an IPv4 address as most tools write it. inet_pton() would be ten times slower. */
 static bool take_ipv4(struct field field, uint8_t *address)
 {
 	const char *at = field.text, *end = field.text + field.length;
@@ -125,7 +126,7 @@ static bool take_ipv4(struct field field, uint8_t *address)
 	return at == end;
 }
 
-/* 4, 6, or 0 for no address. */
+/* Read an address. Returns its version of IP, 4 or 6; 0 if it is none. */
 static int take_address(struct field field, uint8_t *address)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -160,6 +161,7 @@ static const struct {
 	[SIZE_BYTES] = { UINT32_MAX, "0 to 4294967295", false },
 };
 
+/* Turn the fields of a line into a packet. */
 static enum trace_status take_fields(struct trace *trace, struct packet *packet)
 {
 	uint8_t *addresses = (uint8_t *)&packet->key[SFCMON_SOURCE_WORD];
@@ -196,7 +198,7 @@ static enum trace_status take_fields(struct trace *trace, struct packet *packet)
 	return TRACE_PACKET;
 }
 
-/* Go on behind the line; a quoted field may have had ends of lines in it. */
+/* Skip the line. A quoted field may have had ends of lines in it, which are counted. */
 static void skip_line(struct trace *trace, size_t bytes)
 {
 	const char *text = (const char *)input_peek(&trace->capture.input, bytes);
@@ -258,7 +260,7 @@ static bool find_column(struct trace *trace, enum column column)
 	return trace->columns[column] >= 0;
 }
 
-/* Anything but text has bytes that text has not. */
+/* Is this text? Anything else has bytes that text does not have. */
 static bool is_text(const struct trace *trace)
 {
 	const uint8_t *text = trace->capture.input.buffer + trace->capture.input.start;

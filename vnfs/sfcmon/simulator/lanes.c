@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Hashes many keys at a time, by vectors. */
 #include "lanes.h"
 #include "../murmur.h"
 
-/* One program for all CPUs of an architecture, with the vectors of the one that it runs on. */
+/* One program serves all CPUs of an architecture, and uses the vectors of the one that it runs
+ * on. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define VECTORS
 #endif
 
-#define BLOCK 16 /* lanes; the last block hashes a few too many */
+#define BLOCK 16 /* lanes; the last block also hashes a few that are not used */
 
 /* Vectors of GCC and Clang, which make instructions of the CPU from them. */
 typedef uint32_t block_t __attribute__((vector_size(BLOCK * 4)));
 typedef uint64_t wide_t __attribute__((vector_size(BLOCK * 4)));
 
-/* murmur.h, for a vector: its functions take numbers. */
+/* murmur_rotate() for a vector: the functions of murmur.h take numbers. */
 #define ROTATE(value, by) ((value) << (by) | (value) >> (32 - (by)))
 
 VECTORS void lanes_prepare(struct lanes *lanes)
@@ -43,7 +45,8 @@ VECTORS void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t cells
 		state = (state ^ state >> 16) * 0x85ebca6b;
 		state = (state ^ state >> 13) * 0xc2b2ae35;
 		state ^= state >> 16;
-		/* murmur_reduce() of every other lane: products of 64 bits need the room of two. */
+		/* This is murmur_reduce(). Even and odd lanes are computed apart, because
+		 * products of 64 bits need the room of two lanes. */
 		even = ((wide_t)state & 0xffffffff) * cells >> 32;
 		odd = ((wide_t)state >> 32) * cells & 0xffffffff00000000;
 		*(block_t *)&indices[first] = (block_t)(even | odd);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfcmon-simulate: what SFCMon would report of a trace, window by window, and what is true. */
+/* sfcmon-simulate: prints what SFCMon would report of a trace, window by window, and what is
+ * true. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -70,7 +71,7 @@ static void check(char **words, unsigned int count)
 		truth_share = share;
 }
 
-/* CPU time that was spent, by what it was spent on. */
+/* CPU time, by what it was spent on. */
 struct spent {
 	double read_s, sketch_s, truth_s;
 };
@@ -84,13 +85,15 @@ struct simulation {
 	struct trace trace;
 	struct window window;
 	bool started;
-	uint64_t origin_ns; /* the first packet */
+	uint64_t origin_ns; /* time of the first packet */
 	uint64_t frames;
 	struct left_out left_out;
 	uint64_t late; /* came after packets of a later window; counted in that one */
 	struct spent spent;
 };
 
+/* Print the window, adapt the thresholds for the next one, and clear the sketches. Returns false
+ * if it cannot be written. */
 static bool end_window(struct simulation *simulation)
 {
 	struct window *window = &simulation->window;
@@ -114,7 +117,7 @@ static void begin_window(struct simulation *simulation, uint64_t ts_ns)
 	window->last_ns = ts_ns;
 }
 
-/* How many of the packets belong to the open window. */
+/* Return how many of the packets, from the first on, belong to the open window. */
 static unsigned int in_window(struct simulation *simulation, const struct packet *batch,
 			      unsigned int count)
 {
@@ -132,6 +135,7 @@ static unsigned int in_window(struct simulation *simulation, const struct packet
 	return i;
 }
 
+/* Put packets of one window into the sketches, and count them exactly. */
 static void process(struct simulation *simulation, const struct packet *batch, unsigned int count)
 {
 	struct window *window = &simulation->window;
@@ -145,6 +149,8 @@ static void process(struct simulation *simulation, const struct packet *batch, u
 	simulation->spent.truth_s += cpu_s() - middle;
 }
 
+/* Process a batch, whose packets may belong to several windows. Returns false if a window cannot
+ * be written. */
 static bool process_batch(struct simulation *simulation, const struct packet *batch,
 			  unsigned int count)
 {
@@ -174,6 +180,7 @@ static void leave_out(struct simulation *simulation)
 	left_out_count_frame(&simulation->left_out, &simulation->trace.frame);
 }
 
+/* Read packets until the batch is full or the trace ends. Returns how the last reading ended. */
 static enum trace_status read_batch(struct simulation *simulation, struct packet *batch,
 				    unsigned int *count)
 {

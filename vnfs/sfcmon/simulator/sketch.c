@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The sketches of SFCMon, for batches of packets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,8 +118,8 @@ static void find_columns(const struct sizes *sizes, const struct packet *packets
 		  columns);
 }
 
-/* Count the packets in the CMS, and estimate each when it is counted. Row by row: what happens in
- * one does not depend on the others, and a row stays in the fastest cache. */
+/* Count the packets in the CMS, and estimate each when it is counted. This goes row by row: a
+ * row does not depend on the others, and stays in the fastest cache. */
 static void update_cms(struct sketch *sketch, unsigned int count, uint32_t *estimates)
 {
 	uint32_t *cells = sketch->cms;
@@ -139,14 +140,16 @@ static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
 {
 	const struct thresholds *limits = &sketch->thresholds;
 
-	/* Without branches: nobody can predict whether a packet belongs to a heavy hitter. */
+	/* There are no branches here, because nobody can predict whether a packet belongs to a
+	 * heavy hitter. */
 	return (sketch->packets >= limits->eval) & (estimate >= limits->packets) &
 	       ((uint64_t)estimate << 32 >= (uint64_t)limits->share * sketch->packets);
 }
 
-/* Where a packet of a heavy hitter goes: bits of the Bloom filter, then cells of the IBLT. */
+/* Places of a packet of a heavy hitter: bits of the Bloom filter, then cells of the IBLT. */
 static uint32_t places[STAGE_2_ROWS][BATCH];
 
+/* Is the cell of this row also that of an earlier row? */
 static bool is_taken(unsigned int first, unsigned int row, unsigned int i)
 {
 	bool taken = false;
@@ -156,7 +159,8 @@ static bool is_taken(unsigned int first, unsigned int row, unsigned int i)
 	return taken;
 }
 
-/* A flow that has a cell already takes the next one. */
+/* Make the cells of each flow different: where a row gives a cell that the flow has already, it
+ * takes the next one. */
 static void make_cells_different(const struct sizes *sizes, unsigned int count)
 {
 	const unsigned int first = (unsigned int)sizes->bloom_hashes;
@@ -168,6 +172,7 @@ static void make_cells_different(const struct sizes *sizes, unsigned int count)
 					places[row][i] = 0;
 }
 
+/* Hash FlowID2 of the chosen packets to their places. */
 static void find_places(const struct sizes *sizes, const struct packet *packets,
 			const uint16_t *chosen, unsigned int count)
 {
@@ -240,7 +245,8 @@ static void update_flow(struct sketch *sketch, const struct packet *packet, unsi
 	}
 }
 
-/* Stage 1: which of the chosen packets belong to heavy hitters. They are left in `chosen`. */
+/* Stage 1: find the packets that belong to heavy hitters. They are left in `chosen`. Returns how
+ * many there are. */
 static unsigned int find_heavy(struct sketch *sketch, const struct packet *packets,
 			       uint16_t *chosen, unsigned int count)
 {

@@ -25,17 +25,17 @@ struct sketch {
 	struct cell *iblt;
 };
 
-/* Never fails: without memory, the tool ends. */
+/* Create empty sketches. This never fails: without memory, the tool ends. */
 void sketch_create(struct sketch *sketch, const struct sizes *sizes,
 		   const struct thresholds *thresholds);
 void sketch_clear(struct sketch *sketch);
 
-/* Process at most BATCH packets. `heavy` gets whether each belongs to a heavy hitter. */
+/* Process at most BATCH packets. `heavy` says for each whether it belongs to a heavy hitter. */
 void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
 		    bool *heavy);
 
-/* Flows that were inserted into the IBLT. */
+/* Return how many flows were inserted into the IBLT. */
 uint64_t sketch_inserted(const struct sketch *sketch);
 
-/* Memory, zeroed. Never fails. */
+/* Return memory, which is zero. This never fails: without memory, the tool ends. */
 void *allocate(size_t count, size_t size);

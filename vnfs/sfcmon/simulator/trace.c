@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Opens traces, and reads captures and binary records. */
 #include <string.h>
 
 #include "../../../dataplane/common/report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces: captures, CSV, or packets in binary; which one, their first bytes say. */
+/* Traces: captures, CSV, or packets in binary. Their first bytes say which. */
 #pragma once
 
 #include "../../../dataplane/capture/capture.h"
@@ -11,7 +11,7 @@ enum trace_status {
 	TRACE_PACKET,
 	TRACE_END,
 	TRACE_TRUNCATED, /* the input ends within a packet */
-	TRACE_DAMAGED, /* complained */
+	TRACE_DAMAGED, /* the trace contradicts itself, and was complained about */
 };
 
 struct trace {
@@ -28,8 +28,8 @@ struct trace {
 	int column_count;
 };
 
-/* False: complained. */
+/* Open a trace. Returns false after complain(). */
 bool trace_open(struct trace *trace, const char *name, struct path path, bool nsh_only);
 
-/* Reads the beginning of the format, and sets `next`. False: complained. */
+/* Read the beginning of a CSV file, and set `next`. Returns false after complain(). */
 bool csv_open(struct trace *trace);

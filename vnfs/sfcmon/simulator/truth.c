@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Counts the packets of each source exactly, in a hash table. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -8,7 +9,8 @@
 
 #define FEWEST_PLACES (1 << 12)
 
-/* Nobody can make a trace whose sources all collide: the secret is drawn when the tool starts. */
+/* The secret is drawn when the tool starts, so that nobody can make a trace whose sources all
+ * collide. */
 static uint64_t secret[3];
 
 void truth_create(struct truth *truth)
@@ -23,7 +25,7 @@ void truth_create(struct truth *truth)
 
 void truth_clear(struct truth *truth)
 {
-	/* A window with many sources does not make those after it slow. */
+	/* The table shrinks, so that a window with many sources does not make later ones slow. */
 	if (truth->places > FEWEST_PLACES && truth->used < truth->places / 16) {
 		free(truth->sources);
 		truth->places /= 4;
@@ -35,7 +37,7 @@ void truth_clear(struct truth *truth)
 	truth->packets = truth->bytes = 0;
 }
 
-/* Both halves of a product: each bit of it depends on all bits of both numbers. */
+/* Fold both halves of a product: each bit of the result depends on all bits of both numbers. */
 static uint64_t folded(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -52,7 +54,7 @@ static uint64_t hash(const uint32_t *key, unsigned int words)
 	return state;
 }
 
-/* The place of a key, or the free one where it belongs. */
+/* Return the place of a key, or the free one where it belongs. */
 static struct source *place(struct source *sources, size_t places, uint64_t hash,
 			    const uint32_t *key, unsigned int words)
 {
@@ -79,7 +81,7 @@ static void grow(struct truth *truth)
 	truth->places = places;
 }
 
-/* FlowID1 of a packet, zeros behind it. */
+/* Make the key of a packet's source: FlowID1, with zeros behind it. */
 static void source_key(const struct packet *packet, uint32_t *key)
 {
 	key[0] = packet->key[0];
@@ -96,7 +98,7 @@ void truth_count(struct truth *truth, const struct packet *packets, unsigned int
 	uint32_t keys[BATCH][SFCMON_ID1_WORDS];
 	uint64_t hashes[BATCH];
 
-	/* Enough for a batch of new sources: what is prefetched stays where it is. */
+	/* There is room for a batch of new sources, so what is prefetched stays where it is. */
 	while (2 * (truth->used + count) > truth->places)
 		grow(truth);
 	for (unsigned int i = 0; i < count; i++) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Prints a window as a line of JSON: what the sketches report, and how right that is. */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static bool is_true_heavy_hitter(const struct source *source, uint64_t packets, 
 	return (unsigned __int128)source->packets << 32 >= (unsigned __int128)share * packets;
 }
 
-/* Those with most packets first; the order of equal ones does not depend on the hash table. */
+/* Order sources by their packets, most first. The order of equal ones does not depend on the
+ * hash table. */
 static int compare(const void *left, const void *right)
 {
 	const struct source *a = *(const struct source *const *)left;
@@ -38,7 +40,8 @@ static void print_source(const struct source *source, bool heavy, bool first)
 	       source->packets, heavy ? "true" : "false");
 }
 
-/* The sources that were reported: address, SPI, SI, packets, whether it is a heavy hitter. */
+/* Print the sources that were reported: address, SPI, SI, packets, whether it is a heavy hitter.
+ * Count the score. */
 static void print_reported(const struct truth *truth, uint32_t share, struct score *score)
 {
 	const struct source **reported = allocate(truth->used + 1, sizeof(*reported));

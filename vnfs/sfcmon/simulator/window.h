@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window: what the sketches report of it, judged by the truth, as a line of JSON. */
+/* A window: prints what the sketches report of it, judged by the truth, as a line of JSON. */
 #pragma once
 
 #include "sketch.h"
@@ -9,11 +9,12 @@ struct window {
 	uint64_t index;
 	uint64_t begin_ns;
 	uint64_t width_ns;
-	uint64_t last_ns; /* the latest packet */
+	uint64_t last_ns; /* time of the latest packet */
 	struct sketch sketch;
 	struct truth truth;
 };
 
-/* `share`: heavy hitters are the sources with at least this share of the window's packets, in units
- * of 2^-32. `registers`: print all of them. False: the line cannot be written. */
+/* Print the window. Heavy hitters are the sources with at least this `share` of the window's
+ * packets, in units of 2^-32. `registers`: print all of them. Returns false if the line cannot
+ * be written. */
 bool window_print(const struct window *window, uint32_t share, bool registers);
