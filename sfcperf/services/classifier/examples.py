@@ -70,8 +70,8 @@ class Extraction:
         """The same parameters, with windows that overlap OVERLAP times.
 
         A window consists of panes of equal length, and a window begins with each pane. Panes are
-        whole milliseconds, and at least _SHORTEST_PANE_MS: windows that cannot be divided so overlap
-        fewer times. If none can, or they overlap as much already, nothing changes."""
+        whole milliseconds, and at least _SHORTEST_PANE_MS: windows that cannot be divided so
+        overlap fewer times. If none can, or they overlap as much already, nothing changes."""
         pane_ms = next(
             (
                 self.window_ms // parts
