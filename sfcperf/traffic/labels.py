@@ -151,7 +151,7 @@ def _text(value: float | Network | str | None) -> str:
 
 
 def read(path: Path) -> Labels:
-    """Read a file of labels. Raises InputError, which names the line, for anything else."""
+    """Read a file of labels. Raises InputError, which names the line that is wrong."""
     content = read_input(path, "the file of labels", max_bytes=table_input.MAX_BYTES)
     table = table_input.parse(content, str(path))
     if table.header != COLUMNS:
