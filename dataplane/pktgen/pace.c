@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lets a sender rest between packets, and stops it on signals. */
+/* Lets a sender sleep between packets, and stops it on signals. */
 #include <signal.h>
 #include <time.h>
 
@@ -24,13 +24,14 @@ bool pace_stopped(void)
 	return stopped;
 }
 
-bool pace_rests(const struct pktgen_settings *settings)
+bool pace_sleep_pays(const struct pktgen_settings *settings)
 {
 	return settings->interval >> PKTGEN_TICKS >= SLEEP_FROM_NS;
 }
 
-void pace_rest(const struct pktgen_settings *settings, const struct pktgen_state *state)
+void pace_sleep_until_due(const struct pktgen_settings *settings, const struct pktgen_state *state)
 {
+	/* Rounded up: before the fraction of a nanosecond is over, the packet is not due. */
 	__u64 due = state->start_ns + (state->next >> PKTGEN_TICKS) + 1;
 	__u64 end = state->start_ns + settings->duration_ns;
 	struct timespec until;
@@ -39,6 +40,7 @@ void pace_rest(const struct pktgen_settings *settings, const struct pktgen_state
 		due = end;
 	until.tv_sec = (time_t)(due / NS_PER_S);
 	until.tv_nsec = (long)(due % NS_PER_S);
+	/* The result is of no use: after a signal, the caller looks again anyway. */
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a sender rests, and when it stops. */
+/* When a sender sleeps, and when it stops. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,10 @@ void pace_watch_signals(void);
 /* Has a signal ended the sending? */
 bool pace_stopped(void);
 
-/* pace_rests() says whether packets are so far apart that sleeping pays; pace_rest() sleeps
- * until the next one is due. */
-void pace_rest(const struct pktgen_settings *settings, const struct pktgen_state *state);
-bool pace_rests(const struct pktgen_settings *settings);
+/* Are packets so far apart that sleeping between them pays? */
+bool pace_sleep_pays(const struct pktgen_settings *settings);
+
+/* Sleep until the next packet is due, or the sending is over if that comes first. A signal ends
+ * the sleep early. */
+void pace_sleep_until_due(const struct pktgen_settings *settings,
+			  const struct pktgen_state *state);

@@ -106,7 +106,7 @@ int send_by_packet_socket(const struct job *job, const struct pktgen_settings *s
 	struct pktgen_pick *picks = calloc(PKTGEN_PICKS, sizeof(*picks));
 	struct burst *burst = make_burst();
 	struct pktgen_state *state = &sent->state;
-	bool rests = pace_rests(settings);
+	bool sleeps = pace_sleep_pays(settings);
 	int fd = open_socket(settings), error = fd < 0 || !picks || !burst ? -1 : 0;
 
 	state->random = (__u64)job->run << 32 | 1;
@@ -115,8 +115,8 @@ int send_by_packet_socket(const struct job *job, const struct pktgen_settings *s
 	while (!error && !pace_stopped() && !state->ended) {
 		gather(settings, state, picks, burst);
 		error = flush(fd, burst, sent);
-		if (rests)
-			pace_rest(settings, state);
+		if (sleeps)
+			pace_sleep_until_due(settings, state);
 	}
 	if (fd >= 0)
 		close(fd);

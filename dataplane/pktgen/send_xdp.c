@@ -88,13 +88,13 @@ static int send_some(int program, const struct pktgen_settings *settings, int re
 
 static int send_all(int program, const struct pktgen_settings *settings, struct pktgen_state *state)
 {
-	bool rests = pace_rests(settings);
+	bool sleeps = pace_sleep_pays(settings);
 	int error = 0;
 
 	while (!error && !pace_stopped() && !*(volatile __u32 *)&state->ended) {
-		error = send_some(program, settings, rests ? 1 : INT_MAX);
-		if (rests)
-			pace_rest(settings, state);
+		error = send_some(program, settings, sleeps ? 1 : INT_MAX);
+		if (sleeps)
+			pace_sleep_until_due(settings, state);
 	}
 	return error;
 }

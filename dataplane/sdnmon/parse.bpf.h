@@ -358,15 +358,19 @@ static __always_inline int read_ipv4(struct cursor *cursor, struct sdnmon_frame 
 	return read_transport(cursor, frame, protocol, total - bytes);
 }
 
-/* Skip extension headers. `*left` are the bytes of the packet from the cursor on. */
+/* Skip up to IPV6_EXTENSIONS extension headers at the cursor. `*protocol` is what is at the cursor,
+ * before and after; `*left` are the bytes of the packet from there on. `*later` becomes true if the
+ * packet is a later fragment: nothing behind its fragment header is skipped. Returns SDNMON_READ,
+ * or why the packet cannot be read. */
 static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol, __u32 *left,
 					   bool *later)
 {
 	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
+		/* All extension headers begin as this one; others have their length in `reserved`. */
 		const struct ipv6_fragment *extension;
 		__u32 bytes;
 
-		if (!extension_bytes(*protocol, 0))
+		if (!extension_bytes(*protocol, 0)) /* it is no extension header */
 			return SDNMON_READ;
 		extension = PEEK(cursor, struct ipv6_fragment);
 		if (*left < sizeof(*extension))

@@ -156,7 +156,7 @@ class WebProbe(ServerProbe):
             stderr=raw_dir / "nginx.stderr.txt",
         )
 
-    def run(
+    def run_on_client(
         self,
         deployment: Deployment,
         raw_dir: Path,
@@ -165,8 +165,9 @@ class WebProbe(ServerProbe):
         *,
         meter_cpu: bool = False,
     ) -> ToolOutput:
-        """Run the tool on the client; its outputs go to files named after `name`. Raises
-        MeasurementError when it fails."""
+        """Run the tool on the client; its outputs go to files named after `name`. With `meter_cpu`,
+        the result has the tool's `cpu_ratio`. Raises MeasurementError when the tool fails, or is
+        stopped because it takes longer than the parameter `max_duration_s`."""
         output = run_tool(
             deployment.client.host,
             argv,

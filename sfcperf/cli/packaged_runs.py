@@ -14,8 +14,8 @@ from sfcperf.package.verify.hashes import check_hashes
 
 
 def packaged_runs(package: Path) -> list[PackagedRun]:
-    """Unpack a package as `sfcperf verify` does, and return its runs. They are in a private folder
-    that stays until this process ends.
+    """Unpack a package in a private folder, check its hashes (not its signature), and return its
+    runs. The folder stays until this process ends.
 
     Raises InputError if it is not a package, is malicious, or its files are not as they were
     packed; EnvironmentLacks if there is no room for it.
@@ -26,17 +26,19 @@ def packaged_runs(package: Path) -> list[PackagedRun]:
         found = open_package(copy.folder)
         hashes, _ = check_hashes(copy.folder, names)
     except InputError as error:
-        if error.where == str(copy.file):
+        if error.where == str(copy.file):  # users know only their own file
             error.where = str(package)
         raise
     if hashes.state != "ok":
+        # The first finding; or the detail, if there is no list of hashes.
+        reason = (*hashes.findings, hashes.detail)[0]
         raise InputError(
-            f"its files are not as they were packed: {(*hashes.findings, hashes.detail)[0]}",
+            f"its files are not as they were packed: {reason}",
             where=str(package),
             hint="`sfcperf verify` says more",
         )
     for store in found.runs:
-        store.package = package
+        store.package = package  # users are shown this path, not that of the copy
     return found.runs
 
 

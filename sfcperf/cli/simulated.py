@@ -195,11 +195,11 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     )
     yield (
         f"IBLT              {sizes.iblt_cells} cells, {sizes.iblt_hashes} hash functions:"
-        f" {_listings(plan.listing)}"
+        f" {_success_text(plan.listing)}"
     )
     yield (
         f"  {plan.paper_cells} cells, {plan.iblt_threshold:.3f} per flow (Theorem 1 alone):"
-        f" {_listings(plan.paper_listing)}"
+        f" {_success_text(plan.paper_listing)}"
     )
     yield f"memory            {plan.memory_bytes:,} bytes per bank"
     yield (
@@ -219,9 +219,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         )
 
 
-def _listings(success: Success) -> str:
-    """Say in how many simulated windows an IBLT gave back every flow: that is how a user sees
-    whether it has enough cells."""
+def _success_text(success: Success) -> str:
+    """Say in how many simulated windows an IBLT gave back every flow, and which share of the flows
+    it gave back on average: that is how a user sees whether it has enough cells."""
     return (
         f"{success.complete} of {success.tables} simulated windows listed fully"
         f" ({100 * success.share:.2f} %, 95 % interval {100 * success.low:.2f} to"

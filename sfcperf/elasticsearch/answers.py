@@ -20,32 +20,32 @@ _LONGEST_REASON = 500
 _HINT = "is something between this machine and the server? Look at the server's log"
 
 
-class DeliveryRefused(EnvironmentLacks):
+class DeliveryFailed(EnvironmentLacks):
     """The cluster did not take what was sent, and the run is not to blame: it is kept and sent
     later."""
 
 
 def part(answer: Any, kind: type[T], *path: str) -> T:
-    """Return what an answer has at a path of keys. Raises DeliveryRefused when there is nothing, or
+    """Return what an answer has at a path of keys. Raises DeliveryFailed when there is nothing, or
     something of another type than `kind`."""
     found = getattr(answer, "body", answer)
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-        raise DeliveryRefused(
+        raise DeliveryFailed(
             f"this is not an answer of Elasticsearch: it has no {'.'.join(path)}", hint=_HINT
         )
     return found
 
 
 def acknowledged(answer: Any) -> None:
-    """Raise DeliveryRefused unless the server says that it has done what it was asked for."""
+    """Raise DeliveryFailed unless the server says that it has done what it was asked for."""
     if not part(answer, bool, "acknowledged"):
-        raise DeliveryRefused("the server did not acknowledge a change in time")
+        raise DeliveryFailed("the server did not acknowledge a change in time")
 
 
 def hits(answer: Any) -> list[Mapping[str, Any]]:
-    """Return the hits of a search; each has `_id` and `_index`. Raises DeliveryRefused if the
+    """Return the hits of a search; each has `_id` and `_index`. Raises DeliveryFailed if the
     answer has another form."""
     found = part(answer, list, "hits", "hits")
     for hit in found:
@@ -59,12 +59,12 @@ def bulk(
 ) -> list[Mapping[str, Any]]:
     """Send actions in one request; return the result of each, which has an integer `status`.
 
-    Raises DeliveryRefused, and what the client raises.
+    Raises DeliveryFailed, and what the client raises.
     """
     lines: list[Any] = [line for action in actions for line in action if line is not None]
     items = part(client.bulk(operations=lines, **options), list, "items")
     if len(items) != len(actions):
-        raise DeliveryRefused(
+        raise DeliveryFailed(
             f"the server answered {len(actions)} documents with {len(items)} results", hint=_HINT
         )
     results = []

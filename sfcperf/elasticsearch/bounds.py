@@ -16,7 +16,7 @@ from elastic_transport import NodeConfig, Urllib3HttpNode
 from elasticsearch.serializer import JsonSerializer
 
 from sfcperf import strict_json
-from sfcperf.elasticsearch.answers import DeliveryRefused
+from sfcperf.elasticsearch.answers import DeliveryFailed
 
 MAX_BYTES = 1 << 26
 """Largest size of an answer; a page of ids has 1 MiB."""
@@ -38,7 +38,7 @@ class BoundedNode(Urllib3HttpNode):
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer that is read through _BoundedBody. Raises DeliveryRefused if it is compressed:
+    """An answer that is read through _BoundedBody. Raises DeliveryFailed if it is compressed:
     decompressing could give far more bytes than are counted."""
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
@@ -48,7 +48,7 @@ class _Response(http.client.HTTPResponse):
     def begin(self) -> None:
         super().begin()
         if self.headers.get("content-encoding", "identity") != "identity":
-            raise DeliveryRefused("the server's answer is compressed, which was not asked for")
+            raise DeliveryFailed("the server's answer is compressed, which was not asked for")
 
 
 class _BoundedBody(io.RawIOBase):
@@ -71,7 +71,7 @@ class _BoundedBody(io.RawIOBase):
         count = self._raw.readinto(buffer)
         self._left -= count or 0
         if self._left < 0:
-            raise DeliveryRefused(f"the server's answer has more than {MAX_BYTES >> 20} MiB")
+            raise DeliveryFailed(f"the server's answer has more than {MAX_BYTES >> 20} MiB")
         return count
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfcperf import retry
-from sfcperf.elasticsearch.answers import DeliveryRefused, reason
+from sfcperf.elasticsearch.answers import DeliveryFailed, reason
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
 from sfcperf.environment.gather import refuse_unmet
@@ -31,7 +31,7 @@ AWAY = frozenset({429, 502, 503, 504})
 """HTTP statuses of a server, or of a proxy before it, that may be able to answer in a moment."""
 
 
-class ServerAway(DeliveryRefused):
+class ServerAway(DeliveryFailed):
     """The cluster does not answer now: what was to be sent is kept and sent later."""
 
 
@@ -83,7 +83,7 @@ def _tls(target: Target) -> dict[str, Any]:
 def explaining(target: Target) -> Iterator[None]:
     """Turn errors of the client library into ours.
 
-    Raises ServerAway for faults that may pass, DeliveryRefused for other faults of the server,
+    Raises ServerAway for faults that may pass, DeliveryFailed for other faults of the server,
     EnvironmentLacks for what it refuses.
     """
     from elastic_transport import SerializationError, TlsError
@@ -91,7 +91,7 @@ def explaining(target: Target) -> Iterator[None]:
 
     try:
         yield
-    except DeliveryRefused as error:
+    except DeliveryFailed as error:
         error.where = error.where or target.name
         raise
     except UnsupportedProductError as error:
@@ -105,9 +105,9 @@ def explaining(target: Target) -> Iterator[None]:
             hint="name the authority's certificate with --ca, or --fingerprint",
         ) from error
     except SerializationError as error:
-        raise DeliveryRefused("the server's answer cannot be read", where=target.name) from error
+        raise DeliveryFailed("the server's answer cannot be read", where=target.name) from error
     except TransportError as error:
-        if isinstance(error.__cause__, DeliveryRefused):
+        if isinstance(error.__cause__, DeliveryFailed):
             error.__cause__.where = target.name
             raise error.__cause__ from error
         raise ServerAway(
@@ -118,7 +118,7 @@ def explaining(target: Target) -> Iterator[None]:
 def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
     """Call `step` and return its result; call it again, for `retry_s`, while the server is away.
 
-    `step` must be repeatable. Raises ServerAway, DeliveryRefused, EnvironmentLacks.
+    `step` must be repeatable. Raises ServerAway, DeliveryFailed, EnvironmentLacks.
     """
 
     def explained() -> T:
@@ -141,7 +141,7 @@ def of_status(status: int, explanation: str, target: Target) -> EnvironmentLacks
     if status in AWAY:
         return ServerAway(f"the server is unavailable for now: {text}", where=target.name)
     if status >= 500:
-        return DeliveryRefused(f"the server fails: {text}", where=target.name)
+        return DeliveryFailed(f"the server fails: {text}", where=target.name)
     if status == 401:
         return EnvironmentLacks(
             "the server requires credentials, or does not accept those given",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.elasticsearch.answers import Action, DeliveryRefused, bulk, hits, part, reason
+from sfcperf.elasticsearch.answers import Action, DeliveryFailed, bulk, hits, part, reason
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -34,7 +34,7 @@ class Entry:
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
     """Count the documents of a run in a stream, including all that was sent so far; 0 if the stream
     does not exist.
-    Raises DeliveryRefused, and what the client raises."""
+    Raises DeliveryFailed, and what the client raises."""
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
     return part(answer, int, "count")
@@ -45,7 +45,7 @@ def entries(
 ) -> Iterator[Entry]:
     """Yield all documents of a run in a stream, a page at a time, as they are at one moment.
 
-    Raises DeliveryRefused when they are many more than `expected`, and what the client raises.
+    Raises DeliveryFailed when they are many more than `expected`, and what the client raises.
     """
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.search(
@@ -64,7 +64,7 @@ def entries(
         while found := hits(answer):
             left -= len(found)
             if left < 0:
-                raise DeliveryRefused(
+                raise DeliveryFailed(
                     f"{stream} has far more documents of this run than it can have"
                 )
             yield from (Entry(hit["_id"], hit["_index"], hash_of(hit)) for hit in found)
@@ -83,7 +83,7 @@ def hash_of(hit: Mapping[str, Any]) -> str:
 
 
 def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
-    """Delete documents from their backing indices. Raises DeliveryRefused, and what the client
+    """Delete documents from their backing indices. Raises DeliveryFailed, and what the client
     raises."""
     for begin in range(0, len(found), PAGE):
         actions: list[Action] = [
@@ -92,7 +92,7 @@ def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
         ]
         for result in bulk(client, actions):
             if result["status"] not in (200, 404):
-                raise DeliveryRefused(f"the server does not remove a duplicate: {reason(result)}")
+                raise DeliveryFailed(f"the server does not remove a duplicate: {reason(result)}")
 
 
 def _forget(client: Elasticsearch, answer: Any) -> None:
@@ -100,7 +100,7 @@ def _forget(client: Elasticsearch, answer: Any) -> None:
     it by itself after a while."""
     from elasticsearch import ApiError, TransportError
 
-    with suppress(DeliveryRefused, ApiError, TransportError):
+    with suppress(DeliveryFailed, ApiError, TransportError):
         client.clear_scroll(scroll_id=part(answer, str, "_scroll_id"))
 
 

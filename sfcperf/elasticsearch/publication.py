@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory, templates
-from sfcperf.elasticsearch.answers import DeliveryRefused
+from sfcperf.elasticsearch.answers import DeliveryFailed
 from sfcperf.elasticsearch.connection import connect, with_retries
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
@@ -31,12 +31,14 @@ def send(
     retry_s: float = RETRY_S,
     progress: Progress = lambda _stream, _done, _total: None,
 ) -> Mapping[str, SendCounts]:
-    """Send a run; return data stream -> what became of its documents. It can be repeated at any
-    time.
+    """Send a run; return data stream -> what became of its documents. Sending it again is harmless:
+    documents that the server has with the same content are not written again.
 
-    Raises ServerAway when a request had no success for `retry_s`, DeliveryRefused when the server
-    fails otherwise, EnvironmentLacks when it refuses or another process is sending the run,
-    InputError when the run folder is damaged.
+    Raises ServerAway when a request had no success for `retry_s`, and DeliveryFailed for other
+    faults of the server: the run is not to blame, and can be sent later. Raises EnvironmentLacks
+    when the server does not accept what it gets (credentials, privileges, a document), when the
+    client library is not installed, or when another process is sending this run. Raises InputError
+    when the run folder is damaged or the target's certificates cannot be read.
     """
     documents = Documents(store)
     with Spool().alone(store.folder), connect(target, retry_s) as client:
@@ -90,7 +92,7 @@ def _settle(
     inventory.remove(client, surplus)
     missing = len(wanted - seen)
     if missing:
-        raise DeliveryRefused(
+        raise DeliveryFailed(
             f"{missing} of {total} documents are not in {name} although the server took them",
             hint="check what deletes them",
         )

@@ -73,7 +73,7 @@ class Sender:
         `look_up`: documents of the run may be there already, so that ids are looked up first.
         `progress` is called with the number of documents that the server has by now.
 
-        Raises ServerAway when a request was not done within `retry_s`, DeliveryRefused when the
+        Raises ServerAway when a request was not done within `retry_s`, DeliveryFailed when the
         server fails, EnvironmentLacks when it refuses a document.
         """
         given_up = waiting.Cancellation(

@@ -70,7 +70,7 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
     A newer SFCPerf's templates are left as they are: fields are only ever added. Streams that
     exist get the new fields at once.
 
-    Raises EnvironmentLacks when a template of that name is not SFCPerf's, DeliveryRefused for an
+    Raises EnvironmentLacks when a template of that name is not SFCPerf's, DeliveryFailed for an
     answer that makes no sense, elasticsearch.ApiError when the server refuses.
     """
     quiet = client.options(ignore_status=404)

@@ -211,8 +211,9 @@ def inside(namespace: Path | None) -> Iterator[None]:
 
 
 def _output(target: Path | int, command: str, opened: ExitStack) -> int:
-    """Return the descriptor for an output. A file is opened, and closed with `opened`; a constant
-    of subprocess is returned as it is."""
+    """Return the descriptor for an output of `command`, which is named if there is an error. A file
+    is opened, and closed with `opened`; a constant of subprocess (PIPE, DEVNULL) is returned as it
+    is. Raises MeasurementError."""
     if isinstance(target, int):
         return target
     file = open_output(target, command)

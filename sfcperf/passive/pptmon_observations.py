@@ -65,18 +65,19 @@ def paths(ended: Sequence[InstanceResult]) -> dict[Direction, Path]:
 
 
 def observations(ended: Sequence[InstanceResult], time_ns: int) -> list[Observation]:
-    """Return the observations of all samples and of the counters, in order of time. The counters
-    have the time `time_ns`."""
-    along = paths(ended)
+    """Return the observations of all samples, how many samples there were and how many fell short,
+    and the counters of each instance, in order of time. A sample has its own time, by our clock;
+    all numbers have `time_ns`, when the instances had ended."""
+    path_of = paths(ended)
     rows: list[Observation] = []
     for instance in ended:
-        path = along[instance.placement.direction]
+        path = path_of[instance.placement.direction]
         samples = [event for event in instance.events if isinstance(event, Sample)]
         for sample in samples:
             rows += _of_sample(sample, path, sample.ts_ns - instance.clock_offset_ns)
-        if instance.placement.reports:
-            rows += _judged(samples, path, time_ns)
-        rows += _counted(instance, path, time_ns)
+        if instance.placement.reports:  # only the last instance on a path reports samples
+            rows += _sample_counts(samples, path, time_ns)
+        rows += _counter_values(instance, path, time_ns)
     return sorted(rows, key=lambda row: row.time_ns)
 
 
@@ -127,7 +128,7 @@ def _values(sample: Sample) -> dict[int, float]:
     return values
 
 
-def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Observation]:
+def _sample_counts(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Observation]:
     """Give the number of samples, and of those that do not tell of the whole path, by reason."""
     counts = Counter(flag for sample in samples for flag in sample.flags)
     lost = sum(
@@ -142,7 +143,7 @@ def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Obs
         yield Observation(time_ns, CHAIN, path.count(name), "1", count)
 
 
-def _counted(instance: InstanceResult, path: Path, time_ns: int) -> Iterator[Observation]:
+def _counter_values(instance: InstanceResult, path: Path, time_ns: int) -> Iterator[Observation]:
     """Give the counters of an instance at its end. Of those that stayed 0, only the two are given
     that say whether samples were taken and came through."""
     for name, count in _counters(instance).items():

@@ -78,18 +78,21 @@ class RemainingTime:
 
     @property
     def relative_error(self) -> float | None:
-        """Half-width of the 95 % interval of the time left, over that time; None if too few trials
-        are over, or none is left.
+        """Half-width of the 95 % interval of the time that the trials to come take, over that time,
+        which still includes what the current one has taken. None if too few trials are over, if
+        none is left, or if those that are over took no time.
 
-        It is that of the ratio estimator of a total (Cochran, Sampling Techniques, 1977, section
-        6.4), which assumes that trials to come scatter about the ratio as those that are over.
+        The half-width follows from the variance of the ratio estimator of a total (Cochran,
+        Sampling Techniques, 1977, section 6.4), which assumes that trials to come scatter about the
+        ratio as those that are over.
         """
         number, ratio = len(self._trials), self.ratio
         if number < _FEWEST or not self._left_s or not ratio:
             return None
         scatter = sum((took - ratio * planned) ** 2 for planned, took in self._trials)
-        to_come = self._left_s / (self.planned_s / number)
-        variance = scatter / (number - 1) * to_come * (1 + to_come / number)
+        # As many trials of mean planned duration as make up the planned time that is left.
+        trials_to_come = self._left_s / (self.planned_s / number)
+        variance = scatter / (number - 1) * trials_to_come * (1 + trials_to_come / number)
         return _Z95 * sqrt(variance) / (ratio * self._left_s)
 
     def __str__(self) -> str:

@@ -75,14 +75,16 @@ class Scale:
 
 
 def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
-    """Choose the scale at which the largest of `values` (in `unit`) reads between 1 and 1000.
+    """Choose how `values`, which are in `unit`, are shown. Times, bytes and rates get the unit in
+    which the largest reads from 1 to below 1000 (bytes: 1024), or the nearest unit that there is.
 
-    A ratio (unit `1`, metric `..._ratio`) becomes percent; a unit that is not known stays as it is.
+    A ratio (unit `1`, metric `..._ratio`) becomes percent. Other pure numbers, and a unit that is
+    not known, stay as they are.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if unit in _TIME_UNITS:
         base = _TIME_UNITS[unit]
-        if not largest:
+        if not largest:  # zeros keep their unit: _step would give the smallest, ns
             return Scale(1.0, "µs" if unit == "us" else unit)
         size, name = _step(largest * base, _TIMES)
         return Scale(base / size, name)

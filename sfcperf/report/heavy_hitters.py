@@ -97,10 +97,11 @@ class FlowTable:
     monitored: str
     """A sentence that says how many packets were monitored."""
     rows: tuple[FlowRow, ...]
+    """The flow with the most packets first; empty if none was listed."""
     more: int
     """Number of listed flows that are not in the table."""
     warnings: tuple[str, ...]
-    """What the listing lacks."""
+    """Sentences on flows that the listing lacks and on frames that were not monitored."""
 
 
 @dataclass

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.drivers.base import Journal, Resource
+from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Configurable, Requirement
@@ -120,13 +121,14 @@ class RunningService(ABC):
 
 class Service(Configurable, ABC):
     """A kind of server that a run starts beside its chains, such as a Kafka broker. The class is
-    never instantiated.
+    never instantiated; `start` returns the server, a RunningService.
 
-    The order of calls is: `check` and `uses` when a workflow is loaded; `requirements` before
-    anything is created; then, once in each session of the run, in the order of the workflow,
-    `start`. For each chain of the session follow `chain_deployed`, for each of its trials
-    `begin_trial` and `end_trial`, then `chain_removed`; at the end `stop`, the last service first.
-    `undo` is called for what `stop` left, or in another process for a run that was killed.
+    The order of calls on the class is: `check` and `uses` when a workflow is loaded; `requirements`
+    before anything is created; `start`, in the order of the workflow, in each session that has
+    trials left to measure. On the server follow, for each chain, `chain_deployed`; for each attempt
+    at a trial `begin_trial` and, unless the measurement failed, `end_trial`; then `chain_removed`;
+    at the end `stop`, the last service first. `undo` is called on the class for what the journal
+    holds after `stop`, or in another process for a run that was killed.
 
     `parameters` have passed the class's schema, defaults are filled in, units are in their names.
     """
@@ -150,9 +152,15 @@ class Service(Configurable, ABC):
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
-        """Remove what a dead run's journal still holds (`ServiceContext.journal`), newest first.
+        """Remove what services of this kind left in the run's journal (`ServiceContext.journal`),
+        newest first. Processes are not among it: the run ends these itself. A kind that puts
+        anything else into the journal must override this method.
 
         Returns a line for each resource that was (with `dry_run`: would be) removed; what does not
         exist any more is skipped. Raises DeploymentError for what cannot be removed.
         """
-        return [f"{resource.kind} {resource.name}" for resource in resources]
+        left = ", ".join(f"{resource.kind} {resource.name}" for resource in resources)
+        raise DeploymentError(
+            f"the service {cls.name} cannot remove what it created: {left}",
+            hint="remove it by hand; the class of the service lacks a method `undo`",
+        )

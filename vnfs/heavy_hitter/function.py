@@ -176,6 +176,7 @@ def _ready(
 
 
 def _check_cpu(host: Host, name: str) -> None:
+    """Refuse a CPU on which DPDK would end by SIGILL without a message. Raises DeploymentError."""
     if absent := lacking(host.read_text("/proc/cpuinfo")):
         raise DeploymentError(
             f"{name}: the CPU lacks {', '.join(absent)} (see /proc/cpuinfo), which DPDK needs",

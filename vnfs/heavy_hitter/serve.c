@@ -124,13 +124,15 @@ static int end_window(bool asked)
 	return 0;
 }
 
-/* Wait for a signal, and return it; 0 when the window is over. */
+/* Wait for a signal, and return it; 0 when the window is over, at end_ns of CLOCK_MONOTONIC. If
+ * windows do not end by time, wait for a signal for ever. */
 static int next_signal(const sigset_t *signals, uint64_t end_ns)
 {
 	int64_t left_ns = (int64_t)(end_ns - clock_ns(CLOCK_MONOTONIC));
 
 	if (!work->window_ns)
-		return signals_next(signals, 0);
+		return signals_next(signals, 0); /* without a timeout */
+	/* Rounded up: the window has ended then, and the timeout is never 0, which is for ever. */
 	return left_ns > 0 ? signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1) : 0;
 }
 

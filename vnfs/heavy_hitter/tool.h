@@ -14,7 +14,7 @@ struct work {
 	const char *trace; /* a capture */
 	uint64_t most_frames; /* so many frames of it are taken */
 	const char *output; /* file for the frames that were forwarded; NULL: they are not kept */
-	uint64_t window_ns;
+	uint64_t window_ns; /* length of a window; 0: windows do not end by time */
 	uint64_t first_epoch;
 	bool cells; /* print the cells of the last epoch */
 	bool score; /* print how right each epoch's estimates are */

@@ -246,8 +246,8 @@ def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
         most_body_bytes=MOST_BODY_BYTES,
     )
     _add_errors(app)
-    _add_single_rules(app, ask, float(limits["max_ttl_s"]))
-    _add_many_rules(app, ask, float(limits["max_ttl_s"]))
+    _add_paths_of_single_rules(app, ask, float(limits["max_ttl_s"]))
+    _add_paths_of_many_rules(app, ask, float(limits["max_ttl_s"]))
 
     @app.get("/status", tags=["status"], operation_id="get_status")
     async def get_status() -> Status:
@@ -264,7 +264,7 @@ def description() -> dict[str, Any]:
     return application(nobody, "", limits).openapi()
 
 
-def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
+def _add_paths_of_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
     responses: Responses = {
         201: {"model": RuleToSet, "description": "Set; 200: renewed"},
         **refusals({409: "On the allow-list, or no room for another rule", 429: "Too fast"}),
@@ -328,10 +328,13 @@ def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
         await ask("remove", [_flow_in_path(protocol, (src, src_port), (dst, dst_port))])
 
 
-def _add_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
+def _add_paths_of_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
+    """Add the paths that set, list and remove many rules. `longest_s`: the knob `max_ttl_s`."""
+
     @app.put("/rules", tags=["rules"], operation_id="put_rules")
     async def put_rules(request: RulesToSet) -> Outcome:
-        """Set many rules. Those that are refused do not keep others from being set."""
+        """Set many rules. Rules that are refused are named in the answer, and do not keep others
+        from being set; a lifetime that is too long refuses the whole request."""
         places = [
             f"/rules/{index}/ttl_s"
             for index, each in enumerate(request.rules)
@@ -343,12 +346,13 @@ def _add_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
         refused = [{"index": index, "reason": reason} for index, reason in outcome["refused"]]
         return Outcome.model_validate({**outcome, "refused": refused})
 
-    @app.get("/rules", tags=["rules"], operation_id="list_rules", response_model_exclude_none=False)
+    @app.get("/rules", tags=["rules"], operation_id="list_rules")
     async def list_rules(paging: Annotated[Paging, Query()]) -> Page:
         """Rules in force, a page at a time."""
-        found = (await ask("list", paging.after, paging.limit))["rules"]
-        rules = [_in_force(rule, expires_in_s) for rule, _, expires_in_s in found]
-        return Page(rules=rules, next=found[-1][1] if len(found) == paging.limit else None)
+        # Each is [rule, number, expires_in_s]; the next page begins after the number of the last.
+        page = (await ask("list", paging.after, paging.limit))["rules"]
+        rules = [_in_force(rule, expires_in_s) for rule, _, expires_in_s in page]
+        return Page(rules=rules, next=page[-1][1] if len(page) == paging.limit else None)
 
     @app.delete("/rules", tags=["rules"], operation_id="delete_rules", status_code=204)
     async def delete_rules() -> None:

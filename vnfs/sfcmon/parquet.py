@@ -63,7 +63,7 @@ def _packed(batch: Any, path: Path) -> bytes:
         except pa.ArrowInvalid as error:
             raise InputError(f"column {name}: {error}", where=str(path)) from error
     for name in ("src_ip", "dst_ip"):
-        _addresses(_complete(batch.column(name), name, path), name, packed, path)
+        _fill_addresses(_complete(batch.column(name), name, path), name, packed, path)
     return packed.tobytes()
 
 
@@ -73,10 +73,20 @@ def _complete(column: Any, name: str, path: Path) -> Any:
     return column
 
 
-def _addresses(column: Any, name: str, packed: Any, path: Path) -> None:
-    """Fill in the addresses of a column. Few of them are different, so each is parsed once. Raises
-    InputError."""
+def _fill_addresses(column: Any, name: str, packed: Any, path: Path) -> None:
+    """Parse a column of addresses as text, without nulls, into the field `name` of `packed`, and
+    their IP versions into its field `version`. `src_ip` has to come before `dst_ip`, whose versions
+    are compared with those that it left. Few addresses are different, so each is parsed once.
+    Raises InputError for a column of another type, for text that is no address, and for versions
+    that differ."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    kind = encoded.dictionary.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise InputError(
+            f"column {name} has the type {kind}",
+            where=str(path),
+            allowed="text: an address such as 192.0.2.1 or 2001:db8::1",
+        )
     texts = encoded.dictionary.to_pylist()
     known = np.zeros((len(texts), 16), np.uint8)
     versions = np.zeros(len(texts), np.uint8)
@@ -85,11 +95,12 @@ def _addresses(column: Any, name: str, packed: Any, path: Path) -> None:
             address = ip_address(text)
         except ValueError as error:
             raise InputError(f"column {name}: {error}", where=str(path)) from error
+        # An IPv4 address takes the first 4 of the 16 bytes.
         known[number, : len(address.packed)] = np.frombuffer(address.packed, np.uint8)
         versions[number] = address.version
     index = encoded.indices.to_numpy()
     packed[name] = known[index]
-    found = versions[index]
-    if name == "dst_ip" and (found != packed["version"]).any():
+    column_versions = versions[index]
+    if name == "dst_ip" and (column_versions != packed["version"]).any():
         raise InputError("src_ip and dst_ip differ in their IP version", where=str(path))
-    packed["version"] = found
+    packed["version"] = column_versions

@@ -96,7 +96,12 @@ def prove(
                 waiting.sleep(_DUPLICATES_S)
         # Only now, when tcpdump has ended, are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
-    return _proof(attempt, running, folder, f"attempt {number}, {after_s:.1f} s after the first")
+    return _proof(
+        attempt,
+        running,
+        folder,
+        f"attempt {number}, which ended {after_s:.1f} s after the first began",
+    )
 
 
 class _Prover:
@@ -181,11 +186,12 @@ def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
     endpoint.host.run(argv, stdin=frames, timeout_s=_SEND_TIMEOUT_S)
 
 
-def _proof(
-    attempt: _Attempt, ended: Sequence[Capture], folder: Path, attempts: str
-) -> TraversalProof:
-    """Make the proof of the last attempt, and write the marks beside the captures. What was wrong
-    with captures is a problem only if the path was not proven."""
+def _proof(attempt: _Attempt, ended: Sequence[Capture], folder: Path, when: str) -> TraversalProof:
+    """Make the proof of the last attempt, and write its marks beside the captures. `when` says, for
+    `method`, which attempt it was and how long it took.
+
+    What a capture missed is a problem only if the path was not proven: it may be the reason.
+    Evidence is named relative to the driver's raw folder, which is the parent of `folder`."""
     forward, reverse = attempt.evaluations
     problems = [*forward.problems, *reverse.problems]
     if problems:
@@ -195,7 +201,7 @@ def _proof(
     marks.write_text(json.dumps(sent, indent=2) + "\n")
     return TraversalProof(
         proven=not problems,
-        method=f"capture in the functions and at both endpoints, order by TTL ({attempts})",
+        method=f"capture in the functions and at both endpoints, order by TTL ({when})",
         sent=PACKETS,
         forward=forward.observed,
         reverse=reverse.observed,

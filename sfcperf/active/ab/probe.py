@@ -189,7 +189,7 @@ class Ab(WebProbe):
         argv += ["-s", str(parameters["timeout_s"]), *(["-k"] if parameters["keep_alive"] else [])]
         argv += [] if table is None else ["-e", str(table)]
         argv.append(f"http://{deployment.server.address}:{self._port}{OBJECT_URI}")
-        return self.run(deployment, raw_dir, name, argv, meter_cpu=True)
+        return self.run_on_client(deployment, raw_dir, name, argv, meter_cpu=True)
 
     def _table(self, deployment: Deployment) -> Path:
         """Return the path on the client where ab is to write its table of percentiles. A table of

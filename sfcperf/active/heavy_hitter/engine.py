@@ -246,12 +246,13 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
                 for name in ("flows", "heavy_hitters", "true_positives")
             },
         }
-        doubts = (*_contradictions(scores), *left_out.doubts(end["frames"]))
+        doubts = (*_doubts(scores), *left_out.doubts(end["frames"]))
         return ProbeResult(samples(self.reported, means), doubts, notes, series)
 
 
-def _contradictions(scores: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Report estimates below the truth. A count-min sketch never underestimates (Cormode and
-    Muthukrishnan 2005, theorem 1), so such estimates mean that the engine is wrong."""
+def _doubts(scores: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return why the scores of windows should not be believed; empty when they can be. A count-min
+    sketch never underestimates (Cormode and Muthukrishnan 2005, theorem 1), so estimates below the
+    truth mean that the engine is wrong."""
     under = sum(score["underestimated"] for score in scores)
     return (f"smaller than the truth: {count_text(under, 'estimate')}",) if under else ()

@@ -221,7 +221,7 @@ class Httperf(WebProbe):
         argv += ["--num-calls", str(calls)]
         argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]
         argv += ["--timeout", str(parameters["timeout_s"])]
-        output = parse(self.run(deployment, raw_dir, name, argv).stdout)
+        output = parse(self.run_on_client(deployment, raw_dir, name, argv).stdout)
         if output.status["2xx"] == 0:
             raise MeasurementError(
                 f"no good reply to {count_text(output.requests, 'request')} on "

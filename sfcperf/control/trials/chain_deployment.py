@@ -96,9 +96,11 @@ class ChainDeployment:
         }
 
     def _keep_evidence(self, deployment: Deployment, proof: TraversalProof) -> str:
-        """Write what the proof observed to a file of the run folder; return its path within that
-        folder."""
+        """Write what the proof observed, whether or not it proves the chain, to a file of the run
+        folder; return its path within that folder. Raises EnvironmentLacks when the run folder was
+        moved."""
         group, run_folder = self._group, self._run.store.folder
+        # Before mkdir, which would make a new folder in the place of one that was moved.
         self._run.store.check_not_moved()
         folder = run_folder / "raw" / "traversal"
         folder.mkdir(parents=True, exist_ok=True)

@@ -54,18 +54,20 @@ def _expected(applied: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         check_outline(own, findings)
         expansion = expand(own, findings, max(1, len(variants)))
         check_sections(expansion, own_schema(), findings)
-        levels = {LEVEL: variant.name} if variants else {}
-        yield from _scenarios(expansion, levels)
+        yield from _scenarios(expansion, {LEVEL: variant.name} if variants else {})
 
 
-def _scenarios(expansion: Expansion, levels: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _scenarios(expansion: Expansion, variant: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what the document states of each scenario. Each section has the levels of the scenario
+    in place of references to factors. `variant` is the level that names the variant, and comes
+    before those of the factors; empty without variants."""
     for combination in expansion.combinations():
-        found = {
+        sections = {
             section: forms[expansion.form_key(section, combination)].value
             for section, forms in expansion.forms.items()
         }
         labels = {factor: level.label for factor, level in combination.items()}
-        yield {"levels": {**levels, **labels}, **_stated(found)}
+        yield {"levels": {**variant, **labels}, **_stated(sections)}
 
 
 def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,25 +53,29 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Extraction:
-    """Parameters by which the chain's IDS makes records of flows. Times are in milliseconds."""
+    """Parameters by which the chain's IDS makes records of flows. Times are in milliseconds.
+
+    Time is divided into panes of equal length. A window consists of whole panes, and one begins
+    with each pane; if windows do not overlap, a pane is a window."""
 
     window_ms: int
     slide_ms: int
-    """Time between the begins of two windows; 0: the windows do not overlap."""
+    """Time from the start of a window to that of the next, which is the length of a pane; 0: that
+    of the window, so that windows do not overlap."""
     early_packets: int
-    """Packets after which a flow gets an early record, before its window ends; 0: no early
-    records."""
+    """Packets after which a flow gets an early record, before its window ends; 0: no early records
+    at all, whatever `early_flows`."""
     early_flows: int
-    """Number of flows of one client, begun in the same pane and without a record yet, at which all
-    of them get an early one; 0: no such records."""
+    """When a client has begun this many flows in one pane that have no early record yet, all of
+    them get one at once; 0: flows get early records only by `early_packets`."""
 
     @property
     def overlapping(self) -> Extraction:
-        """The same parameters, with windows that overlap OVERLAP times.
+        """The same parameters, with panes so short that each packet is in OVERLAP windows.
 
-        A window consists of panes of equal length, and a window begins with each pane. Panes are
-        whole milliseconds, and at least _SHORTEST_PANE_MS: windows that cannot be divided so
-        overlap fewer times. If none can, or they overlap as much already, nothing changes."""
+        Panes are whole milliseconds, and at least _SHORTEST_PANE_MS: a packet is in fewer windows
+        if the window cannot be divided so. If it cannot be divided at all, or its panes are as
+        short already, nothing changes."""
         pane_ms = next(
             (
                 self.window_ms // parts

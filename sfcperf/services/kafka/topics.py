@@ -60,7 +60,7 @@ class TopicsClient:
         self._topics()  # if no broker answers, this fails sooner, and says it more clearly
         wanted = list(names)
         new = [NewTopic(name, partitions, _CLUSTER_DEFAULT, config=_CONFIG) for name in wanted]
-        self._finish("create", self._client.create_topics(new, request_timeout=_ANSWER_S))
+        self._results("create", self._client.create_topics(new, request_timeout=_ANSWER_S))
         self.wait_ready(wanted, timeout_s=_ANSWER_S)
 
     def existing(self, names: Iterable[str]) -> list[str]:
@@ -75,7 +75,7 @@ class TopicsClient:
         removed = []
         for name, answer in self._ask_to_remove(self.existing(names)).items():
             try:
-                self._finish("remove", {name: answer})
+                self._results("remove", {name: answer})
                 removed.append(name)
             except MeasurementError as error:
                 cause = error.__cause__
@@ -133,7 +133,7 @@ class TopicsClient:
         sizes = dict.fromkeys(names, 0)
         if futures:
             answers = self._client.list_offsets(futures, request_timeout=timeout_s)
-            for partition, offset in self._finish("count the records of", answers).items():
+            for partition, offset in self._results("count the records of", answers).items():
                 sizes[partition.topic] += offset.offset
         return sizes
 
@@ -151,15 +151,18 @@ class TopicsClient:
             ) from error
         return topics
 
-    def _finish(self, verb: str, answers: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
-        """Wait for the answers and return them."""
+    def _results(self, request: str, answers: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
+        """Wait for the answers to a request, and return them by the same keys. `request` says in
+        the error what was asked for, such as `create`. Raises MeasurementError."""
         from confluent_kafka import KafkaException
 
         try:
+            # The client gives up after the request's timeout, of at most _ANSWER_S. Waiting longer
+            # than that lets its own error come first, which says more.
             return {key: answer.result(2 * _ANSWER_S) for key, answer in answers.items()}
         except (KafkaException, TimeoutError) as error:
             raise MeasurementError(
-                f"{self._bootstrap} does not {verb} topics: {_text(error)}"
+                f"{self._bootstrap} does not {request} topics: {_text(error)}"
             ) from error
 
 

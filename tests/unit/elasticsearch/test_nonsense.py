@@ -14,7 +14,7 @@ import pytest
 from support.servers.false_elasticsearch import Answer, Asked, FalseElasticsearch, Lie, refused
 
 from sfcperf.elasticsearch import bounds, connection, delivery
-from sfcperf.elasticsearch.answers import DeliveryRefused
+from sfcperf.elasticsearch.answers import DeliveryFailed
 from sfcperf.elasticsearch.spool import Spool
 from sfcperf.elasticsearch.target import target
 from sfcperf.elasticsearch.verify import verify
@@ -32,14 +32,14 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def undelivered(store: RunStore, lie: Lie, retry_s: float = 0) -> SfcperfError:
     """What is said about a run that this server does not take."""
-    with FalseElasticsearch(lie) as server, pytest.raises(DeliveryRefused) as said:
+    with FalseElasticsearch(lie) as server, pytest.raises(DeliveryFailed) as said:
         delivery.deliver(
             store,
             target([server.url]),
             spool=Spool(),
             progress=lambda *_: None,
             retry_s=retry_s,
-            keep=DeliveryRefused,
+            keep=DeliveryFailed,
         )
     [waiting] = Spool().waiting()
     assert str(waiting.file) in said.value.message
@@ -169,6 +169,6 @@ def test_pages_without_end_are_not_followed(store: RunStore) -> None:
 
     with (
         FalseElasticsearch(lie) as server,
-        pytest.raises(DeliveryRefused, match="far more documents"),
+        pytest.raises(DeliveryFailed, match="far more documents"),
     ):
         verify(store, target([server.url]))

@@ -214,16 +214,20 @@ class Collector:
         if self._ended is not None:
             await self._write(self._ended)
 
-    async def _begin_anew(self, bank: int) -> None:
-        """Begin with empty banks: what is in them belongs to no known window, and is thrown
-        away."""
+    async def _begin_anew(self, idle: int) -> None:
+        """Begin with empty banks: what is in them belongs to no known window, and is thrown away.
+        `idle` is the bank that is not open: it is cleared and opened. The other one is cleared when
+        packets that still update it are done.
+
+        A line `opened` in the file says that this window does not follow the one before. Until it
+        is written, `_anew` holds, so that a failure on the way leads here again."""
         self._ended = None
-        await self._banks.clear(bank)
-        opened = await self._open_bank(bank)
-        await self._banks.wait_and_clear(1 - bank)
+        await self._banks.clear(idle)
+        opened = await self._open_bank(idle)
+        await self._banks.wait_and_clear(1 - idle)
         name = self._session.name
         event = {"event": "opened", "switch": name, "number": self._log.next_number(name)}
-        self._log.append({**event, "bank": bank, "start_ns": opened.start_ns})
+        self._log.append({**event, "bank": idle, "start_ns": opened.start_ns})
         self._anew = False
 
     async def _end(self, *, asked: bool = False) -> None:

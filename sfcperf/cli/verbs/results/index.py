@@ -98,7 +98,7 @@ def index(
 
 def _send(store: RunStore, target: Target, retry_s: float) -> None:
     from sfcperf.cli.sending import sending_bar, show_sent
-    from sfcperf.elasticsearch.answers import DeliveryRefused
+    from sfcperf.elasticsearch.answers import DeliveryFailed
     from sfcperf.elasticsearch.delivery import deliver
     from sfcperf.elasticsearch.spool import Spool
 
@@ -109,7 +109,7 @@ def _send(store: RunStore, target: Target, retry_s: float) -> None:
             spool=Spool(),
             progress=progress,
             retry_s=retry_s,
-            keep=DeliveryRefused,
+            keep=DeliveryFailed,
         )
     show_sent(store.run_id, target, sent)
 
