@@ -123,6 +123,13 @@ class Driver(Plugin, ABC):
         """
 
     @classmethod
+    def choices(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> list[str]:
+        """Say what the driver chooses where the workflow leaves it open, and why, a line each, for
+        `sfcperf plan`. Called after `validate` accepted the scenarios; nothing is asked or created.
+        The default says nothing."""
+        return []
+
+    @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
         """Return what monitors can see of this scenario. It is asked before a run, so that a
         monitor that cannot work is refused then. None, the default: this is not known before the

@@ -38,7 +38,7 @@ class DriverUnderTest:
     """What the driver does not build and so must refuse: `bypass` (replies that go around the
     chain), `match` (a classifier that matches some packets only)."""
     encapsulations: ClassVar[frozenset[str]] = frozenset()
-    """Which of `nsh-eth` and `nsh-vxlan-gpe` it builds; it must refuse the others."""
+    """Which of `nsh-eth`, `nsh-vxlan-gpe` and `mpls` it builds; it must refuse the others."""
     longest: ClassVar[int] = 3
     """Functions of the chain that most tests use; 2 where there is room for few machines."""
     kill_moments: ClassVar[Mapping[str, float]] = {"early": 0.2, "midway": 0.5, "late": 0.8}

@@ -34,7 +34,7 @@ def chain(
     topology: str = "T1",
     reverse: Literal["symmetric", "bypass"] = "symmetric",
     match: Match | None = None,
-    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"] = "auto",
+    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe", "mpls"] = "auto",
     knobs: Mapping[str, Any] | None = None,
     vcpus: int = 1,
 ) -> Scenario:

@@ -24,7 +24,7 @@ IMPOSSIBLE: dict[str, Callable[[Scenario], Scenario]] = {
     ),
 }
 """Description -> function that makes a good chain impossible to build."""
-ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe")
+ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe", "mpls")
 FEATURES: dict[str, dict[str, Any]] = {
     "bypass": {"reverse": "bypass"},
     "match": {"match": Match("icmp")},

@@ -21,6 +21,7 @@ MAX_LOOKUPS = 62
 
 def validate(scenario: Scenario, layout: Layout) -> None:
     """Raises WorkflowError for what this driver cannot build, EnvironmentLacks for too few CPUs."""
+    _check_encapsulation(scenario)
     _check_endpoints(scenario, layout)
     _check_topology(scenario, layout)
     _check_paths(scenario, layout)
@@ -37,6 +38,15 @@ def check_mtu(config: Mapping[str, Any]) -> None:
             where="/infrastructure/config/mtu",
             allowed=f"at most {wire_mtu - GPE_OVERHEAD}, or a wire_mtu from {mtu + GPE_OVERHEAD} "
             f"to {LARGEST_WIRE_MTU}",
+        )
+
+
+def _check_encapsulation(scenario: Scenario) -> None:
+    if scenario.chain.encapsulation == "mpls":
+        raise WorkflowError(
+            "the local driver chains by NSH: it has no MPLS",
+            where="/chain/encapsulation",
+            allowed='"auto", "nsh-eth" or "nsh-vxlan-gpe"',
         )
 
 

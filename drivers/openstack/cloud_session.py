@@ -31,8 +31,9 @@ from sfcperf.drivers.openstack.model.specs import (
     MachineSpec,
     ResourceNames,
 )
-from sfcperf.drivers.openstack.network.networks import RunNetworks, prepare_networks
+from sfcperf.drivers.openstack.network.networks import RunNetworks, check_mtu, prepare_networks
 from sfcperf.drivers.openstack.network.ports import ensure_floating_ip
+from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
@@ -81,7 +82,12 @@ class CloudSession:
         requests += [(spec, None) for spec in needed.functions]
         self._free_addresses(requests)
         chosen, plans = self._pool.assign(requests)
-        made = {guest.name: guest for guest in self._make(plans, scenario)}
+        if plans:
+            self._prepare_networks(scenario)
+        if self._networks is not None:
+            nsh_bytes = encapsulation.NSH_BYTES if _has_nsh(scenario) else 0
+            check_mtu(self._networks, self._config.mtu, nsh_bytes)
+        made = {guest.name: guest for guest in self._make(plans)}
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
         client, server = (guest or next(guests) for guest in existing)
         functions = {spec.name: next(guests) for spec in scenario.chain.functions}
@@ -114,6 +120,8 @@ class CloudSession:
             functions=tuple(guest.name for guest in deployment.functions.values()),
             match=chain.match,
             symmetric=chain.reverse == "symmetric",
+            correlation=encapsulation.correlation(deployment.scenario),
+            nsh_aware=frozenset(deployment.functions[name].name for name in deployment.gets_nsh),
             any_address=any_address(deployment.scenario, networks),
         )
         machines = {guest.name: guest.machine for guest in deployment.guests.values()}
@@ -155,16 +163,21 @@ class CloudSession:
         digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
         return {"id": image.id, "hash": digest}
 
-    def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
+    def _prepare_networks(self, scenario: Scenario) -> None:
+        """Make what all machines share, unless it is there."""
+        if self._networks is None:
+            _, public = make_key(self._state_dir)
+            existing = next((g.port(DATA).network_id for g in self._existing.values()), None)
+            prefix = data_prefix(scenario, self._tag)
+            self._networks = prepare_networks(self._context, USER_DATA, public, prefix, existing)
+
+    def _make(self, plans: Sequence[MachinePlan]) -> list[Guest]:
         """Make the planned machines at the same time, and connect to them. Those that answer stay
         in the pool even if others fail."""
         if not plans:
             return []
-        key, public = make_key(self._state_dir)
-        if self._networks is None:
-            existing = next((g.port(DATA).network_id for g in self._existing.values()), None)
-            prefix = data_prefix(scenario, self._tag)
-            self._networks = prepare_networks(self._context, USER_DATA, public, prefix, existing)
+        assert self._networks is not None
+        key, _ = make_key(self._state_dir)
         try:
             machines = self._lifecycle.make(plans, self._networks)
             self._connect_jump_host(machines, key)
@@ -251,6 +264,10 @@ class CloudSession:
         if jump is not None and jump.name == machine.plan.name:
             return jump
         return connect(self._context, machine, key, jump=None if jump is None else jump.host)
+
+
+def _has_nsh(scenario: Scenario) -> bool:
+    return bool(scenario.chain.functions) and encapsulation.correlation(scenario) == "nsh"
 
 
 def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sfcperf import plugins
@@ -14,6 +15,9 @@ from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunc
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec
 
+_ENCAPSULATIONS: Mapping[Any, str] = {"nsh": "nsh-eth", "mpls": "mpls", None: "none"}
+"""networking-sfc's name of a chain's encapsulation -> ours; None: there is no chain."""
+
 
 def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnostics) -> Deployment:
     """What was built, in the terms of RFC 7665."""
@@ -24,7 +28,7 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
         functions=tuple(_function(deployed, spec) for spec in deployed.scenario.chain.functions),
         hops=_hops(deployed),
         meters={name: guest.meter for name, guest in deployed.guests.items()},
-        encapsulation=str(deployed.chain.get("correlation") or "none"),
+        encapsulation=_ENCAPSULATIONS[deployed.chain.get("correlation")],
         facts=_facts(deployed),
         diagnostics=diagnostics,
     )
@@ -41,7 +45,11 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
     guest = deployed.functions[spec.name]
     interfaces = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
     vcpus = tuple(range(min(spec.resources.vcpus, guest.vcpus)))
-    return deployed.running[spec.name].described(spec, guest.host, interfaces, vcpus)
+    pair, running = deployed.port_pairs.get(spec.name), deployed.running[spec.name]
+    described = running.described(spec, guest.host, interfaces, vcpus, nsh_aware=pair is not None)
+    if pair is None:
+        return described
+    return replace(described, alive=lambda: running.problem() or pair.problem())
 
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:

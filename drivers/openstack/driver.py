@@ -70,6 +70,14 @@ class OpenStackDriver(Driver):
         return Observable()
 
     @classmethod
+    def choices(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> list[str]:
+        """Say which encapsulation each chain has, and why."""
+        from sfcperf.drivers.openstack.planning import encapsulation
+
+        chains = (each for each in scenarios if each.chain.functions)
+        return [f"encapsulation of {s.id}: {encapsulation.describe(s)}" for s in chains]
+
+    @classmethod
     def service_address(cls, config: Mapping[str, Any]) -> str | None:
         """Return the address from which this machine sends to the VMs' network. Raises
         EnvironmentLacks if it has no route there."""
@@ -79,12 +87,14 @@ class OpenStackDriver(Driver):
 
     @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
-        """Check quotas, the right to read diagnostics, and that existing machines have bound ports
-        and answer. Raises EnvironmentLacks, or InputError for a machine's unreadable key."""
+        """Check quotas, the right to read diagnostics, that networking-sfc knows NSH if a chain
+        needs it, and that existing machines have bound ports and answer. Raises EnvironmentLacks,
+        or InputError for a machine's unreadable key."""
         from sfcperf.drivers.openstack.api.cloud import Cloud
         from sfcperf.drivers.openstack.cleanup import workdirs
         from sfcperf.drivers.openstack.compute import diagnostics
         from sfcperf.drivers.openstack.network.ports import bound_port
+        from sfcperf.drivers.openstack.planning import encapsulation
         from sfcperf.drivers.openstack.planning.machine_specs import (
             most_machines,
             scenario_machines,
@@ -97,6 +107,7 @@ class OpenStackDriver(Driver):
         with closing(Cloud(settings.cloud, lambda text: None)) as cloud:
             check_quota(cloud, most_machines(needed), settings)
             diagnostics.check(cloud, settings, scenarios)
+            encapsulation.check_support(cloud, settings, scenarios)
             for machine in existing:
                 bound_port(cloud, machine.port)
         for machine in existing:

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.dataplane.port_pair import FUNCTION_INTERFACE, FUNCTION_MAC, PortPair
 from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, MANAGEMENT
+from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError, errors_as
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install
 from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
+from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
 OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl", "ethtool")
@@ -54,6 +57,8 @@ class ScenarioDeployment:
     services: Mapping[str, str]
     """Services of the run, as in DriverContext."""
     running: dict[str, RunningFunction] = field(default_factory=dict)
+    port_pairs: dict[str, PortPair] = field(default_factory=dict)
+    """What connects functions that get NSH to their ports, by instance."""
     chain: Mapping[str, Any] = field(default_factory=dict)
     carried: dict[str, list[str]] = field(default_factory=dict)
     """Instance -> tools that it lacked, and got."""
@@ -64,6 +69,13 @@ class ScenarioDeployment:
     def guests(self) -> dict[str, Guest]:
         """All guests of the scenario, by instance."""
         return {"client": self.client, "server": self.server, **self.functions}
+
+    @property
+    def gets_nsh(self) -> frozenset[str]:
+        """Instances that get NSH frames."""
+        chain = encapsulation.correlation(self.scenario)
+        functions = self.scenario.chain.functions
+        return frozenset(spec.name for spec in functions if encapsulation.gets_nsh(spec, chain))
 
     def prepare(self) -> None:
         """Bring tools, set addresses and start functions, in all guests at the same time. Raises
@@ -79,12 +91,13 @@ class ScenarioDeployment:
     def stop(self) -> None:
         """End functions, and whatever else runs in the guests; the guests keep running."""
         errors = []
-        while self.running:
-            _, running = self.running.popitem()
-            try:
-                running.stop()
-            except SfcperfError as error:
-                errors.append(error)
+        for started in (self.running, self.port_pairs):
+            while started:
+                _, running = started.popitem()
+                try:
+                    running.stop()
+                except SfcperfError as error:
+                    errors.append(error)
         # Connections to jump hosts are closed last, because others are reached through them.
         guests = self.guests.values()
         jump_hosts = {id(guest.host.jump) for guest in guests}
@@ -120,11 +133,20 @@ class ScenarioDeployment:
         client, server = self.client.port(DATA), self.server.port(DATA)
         outputs = self.outputs / spec.name
         outputs.mkdir(parents=True, exist_ok=True)
+        ports = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
+        macs = (guest.port(INGRESS).mac, guest.port(EGRESS).mac)
+        nsh = spec.name in self.gets_nsh
+        if nsh:
+            mtu = self.config.mtu + encapsulation.NSH_BYTES
+            pair = PortPair.launch(guest.host, spec.name, ports, mtu)
+            self.port_pairs[spec.name] = pair
+            if kind.peer_needs_xdp(spec.knobs):
+                attach_pass(guest.host, [pair.inside])
         attachment = Attachment(
             name=spec.name,
-            interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
-            macs=(guest.port(INGRESS).mac, guest.port(EGRESS).mac),
-            encapsulation="none",
+            interfaces=(FUNCTION_INTERFACE,) if nsh else ports,
+            macs=(FUNCTION_MAC,) if nsh else macs,
+            encapsulation="nsh-eth" if nsh else "none",
             address=None,
             client=(client.address, client.mac),
             server=(server.address, server.mac),

@@ -95,6 +95,17 @@ def _of_monitors(workflow: Workflow) -> list[str]:
     ]
 
 
+def choices(workflow: Workflow) -> list[str]:
+    """Collect what drivers choose where the workflow leaves it open (Driver.choices)."""
+    return [
+        line
+        for infrastructure in workflow.infrastructures
+        for line in _driver(infrastructure).choices(
+            infrastructure.config, _scenarios(workflow, infrastructure)
+        )
+    ]
+
+
 def check_remote(workflow: Workflow) -> None:
     """Check those infrastructures that are not this machine. It is for a run that is planned here
     and executed on another machine: that one uses the same infrastructures. Raises

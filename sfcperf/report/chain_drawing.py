@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Scenario
@@ -77,21 +77,30 @@ class Drawing:
 def drawings(scenarios: Iterable[Scenario], trials: Iterable[TrialRecord]) -> list[Drawing]:
     """Draw for each topology the scenario with the longest chain; at most six drawings. The trials
     tell which encapsulation the driver chose."""
-    chosen = {record.scenario_id: record.deployment.get("encapsulation") for record in trials}
+    chosen = {record.scenario_id: record.deployment for record in trials}
     longest: dict[str, Scenario] = {}
     for scenario in scenarios:
         known = longest.get(scenario.topology.name)
         if known is None or len(scenario.chain.functions) > len(known.chain.functions):
             longest[scenario.topology.name] = scenario
     return [
-        draw(scenario, chosen.get(scenario.id) or scenario.chain.encapsulation)
+        _draw_deployed(scenario, chosen.get(scenario.id, {}))
         for scenario in list(longest.values())[:_MOST_DRAWINGS]
     ]
 
 
-def draw(scenario: Scenario, encapsulation: str) -> Drawing:
-    """Place one chain: nodes from left to right as the forward path first meets them."""
-    stops = _stops(scenario)
+def _draw_deployed(scenario: Scenario, deployment: Mapping[str, Any]) -> Drawing:
+    """Draw a chain with the encapsulation and the SPI of its deployment; those of the workflow if
+    it was never deployed."""
+    encapsulation = deployment.get("encapsulation") or scenario.chain.encapsulation
+    return draw(scenario, encapsulation, deployment.get("spi") or scenario.chain.spi)
+
+
+def draw(scenario: Scenario, encapsulation: str, spi: int) -> Drawing:
+    """Place one chain: nodes from left to right as the forward path first meets them. SPI and SIs
+    are shown of chains with NSH."""
+    has_nsh = encapsulation == "auto" or encapsulation.startswith("nsh")
+    stops = _stops(scenario, has_nsh)
     names = list(dict.fromkeys(node for node, *_ in stops))
     nodes: list[NodeBox] = []
     x = 1.0
@@ -110,7 +119,7 @@ def draw(scenario: Scenario, encapsulation: str) -> Drawing:
     height = Drawing.node_height + bend + 2
     return Drawing(
         f"Topology {scenario.topology.name}",
-        _note(scenario, encapsulation),
+        _note(scenario, encapsulation, spi if has_nsh else None),
         tuple(nodes),
         wires,
         x - _NODE_GAP + 1,
@@ -119,7 +128,7 @@ def draw(scenario: Scenario, encapsulation: str) -> Drawing:
 
 
 def _stops(
-    scenario: Scenario,
+    scenario: Scenario, has_nsh: bool
 ) -> list[tuple[str, Literal["endpoint", "function", "more"], str, str]]:
     """Return (node, kind, title, detail) of all that the forward path visits, in order. Of a long
     chain, one stop stands for the SFs between the first five and the last two."""
@@ -136,7 +145,8 @@ def _stops(
         if function in hidden:
             continue
         si = scenario.chain.initial_si - function.position + 1
-        stops.append((function.node, "function", function.name, f"SI {si} → {si - 1}"))
+        detail = f"SI {si} → {si - 1}" if has_nsh else function.type
+        stops.append((function.node, "function", function.name, detail))
     stops.append((scenario.server.node, "endpoint", "server", "destination"))
     return stops
 
@@ -157,13 +167,11 @@ def _wires(scenario: Scenario, nodes: Sequence[NodeBox]) -> Iterable[Wire]:
         yield Wire((left.name, right.name), *ends, label, span)
 
 
-def _note(scenario: Scenario, encapsulation: str) -> str:
+def _note(scenario: Scenario, encapsulation: str, spi: int | None) -> str:
     chain = scenario.chain
     if not chain.functions:
         return "No SF: the baseline between the endpoints."
     reverse = "through the same SFs in reverse" if chain.reverse == "symmetric" else "directly"
     length = "1 SF" if len(chain.functions) == 1 else f"{len(chain.functions)} SFs"
-    return (
-        f"{length}, SPI {chain.spi}, initial SI {chain.initial_si}, "
-        f"encapsulation {encapsulation}; replies return {reverse}."
-    )
+    path = "" if spi is None else f" SPI {spi}, initial SI {chain.initial_si},"
+    return f"{length},{path} encapsulation {encapsulation}; replies return {reverse}."

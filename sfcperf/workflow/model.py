@@ -101,7 +101,7 @@ class ChainSpec:
 
     functions: tuple[FunctionSpec, ...]
     match: Match
-    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"]
+    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe", "mpls"]
     reverse: Literal["symmetric", "bypass"]
     """`symmetric`: replies traverse the same SFs in reverse order; `bypass`: replies bypass
     them."""

@@ -1,9 +1,9 @@
 """Chains by networking-sfc: port pairs, port pair groups, flow classifier, port chain.
 
-Each function's machine has one port pair in one group, which stay as long as the machine. Chain and
-classifier are made for each scenario, even if an existing chain could be led through other groups:
-no scenario inherits flows of the one before, and some releases keep the old order of groups that
-were in the chain already.
+Each function's machine has one port pair in one group, which stay as long as the machine, or until
+it gets packets in another encapsulation. Chain and classifier are made for each scenario, even if
+an existing chain could be led through other groups: no scenario inherits flows of the one before,
+and some releases keep the old order of groups that were in the chain already.
 
 networking-sfc does not tell when switches have the flows: the traversal proof, with packets, does.
 """
@@ -26,6 +26,8 @@ from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
 EXTENSIONS = ("sfc", "flow_classifier")
+REMOVAL_TIMEOUT_S = 60.0
+"""How long the removal of a port pair or its group may take."""
 _ALL = "0.0.0.0/0"
 
 
@@ -107,9 +109,12 @@ def chain(
     """Make the chain, in place of an earlier one; gives facts for the results."""
     cloud = context.cloud
     context.intend(chain_resources(context))
-    groups = each(*(lambda n=name: _group(cloud, machines[n]) for name in plan.functions))
-    fields = classifier_of(plan, machines)
+    # First, because a pair cannot be removed while its group is in a chain.
     unchain(context)
+    groups = each(
+        *(lambda n=name: _group(cloud, machines[n], n in plan.nsh_aware) for name in plan.functions)
+    )
+    fields = classifier_of(plan, machines)
     network, run = cloud.connection.network, context.names.run
     matching = operations.create(
         cloud, Kind.CLASSIFIER, run, network.create_sfc_flow_classifier, **fields
@@ -121,9 +126,9 @@ def chain(
         network.create_sfc_port_chain,
         port_pair_groups=groups,
         flow_classifiers=[matching.id],
-        chain_parameters={"correlation": "mpls", "symmetric": plan.symmetric},
+        chain_parameters={"correlation": plan.correlation, "symmetric": plan.symmetric},
     )
-    correlation = dict(made.chain_parameters or {}).get("correlation", "mpls")
+    correlation = dict(made.chain_parameters or {}).get("correlation", plan.correlation)
     return facts(id_of(made), "networking-sfc", correlation, plan.symmetric, fields)
 
 
@@ -134,12 +139,25 @@ def unchain(context: LifecycleContext) -> None:
             operations.delete(context.cloud, kind, name, found)
 
 
-def _group(cloud: Cloud, machine: Machine) -> str:
-    """Make the port pair of a function's machine and the pair's group; return the id of the
-    group."""
+def _group(cloud: Cloud, machine: Machine, nsh: bool) -> str:
+    """Make the port pair of a function's machine and the pair's group; return the id of the group.
+    `nsh`: whether the function gets NSH frames. The correlation of a pair cannot be changed, so a
+    pair that was made for the other encapsulation is replaced."""
     network, name = cloud.connection.network, machine.plan.name
-    ingress, egress = machine.ports[INGRESS].id, machine.ports[EGRESS].id
+    parameters = {"correlation": "nsh"} if nsh else {}
+    for pair in operations.find(cloud, Kind.PAIR, name):
+        if (dict(pair.service_function_parameters or {}).get("correlation") == "nsh") != nsh:
+            for kind in (Kind.PAIR_GROUP, Kind.PAIR):
+                operations.await_removal(cloud, kind, name, REMOVAL_TIMEOUT_S)
     make_pair, make_group = network.create_sfc_port_pair, network.create_sfc_port_pair_group
-    pair = operations.create(cloud, Kind.PAIR, name, make_pair, ingress=ingress, egress=egress)
+    pair = operations.create(
+        cloud,
+        Kind.PAIR,
+        name,
+        make_pair,
+        ingress=machine.ports[INGRESS].id,
+        egress=machine.ports[EGRESS].id,
+        service_function_parameters=parameters,
+    )
     group = operations.create(cloud, Kind.PAIR_GROUP, name, make_group, port_pairs=[pair.id])
     return id_of(group)

@@ -14,6 +14,8 @@ DATA = "data"
 """An endpoint's port in the data network."""
 INGRESS, EGRESS = "in", "out"
 """A function's ports in the data network: its port pair."""
+Correlation = Literal["nsh", "mpls"]
+"""Encapsulation of a chain, by the name of networking-sfc's parameter."""
 PREFIX_LENGTH = 24
 """Length of the prefix of a run's own data network, which holds both endpoints and all
 functions."""
@@ -113,5 +115,8 @@ class ChainPlan:
     match: Match
     symmetric: bool
     """Whether replies cross the same functions in reverse order."""
+    correlation: Correlation = "mpls"
+    nsh_aware: frozenset[str] = frozenset()
+    """Functions that get NSH frames, by the names of their machines."""
     any_address: bool = False
     """Whether packets enter the chain whatever their addresses, unless `match` names some."""

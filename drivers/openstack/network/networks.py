@@ -40,6 +40,8 @@ class RunNetworks:
     user_data: str
     """A `#!/bin/sh` script for all machines: it prints the host's SSH keys on the console."""
     data_prefix_length: int = PREFIX_LENGTH
+    data_mtu: int = 0
+    """MTU of the data network, bytes of IP packet; 0: the cloud does not say."""
     security_groups: Mapping[str, str] = field(default_factory=dict)
     """Id of a network with port security -> id of the group for its ports; ports of functions must
     also be allowed to send packets with addresses of others."""
@@ -65,7 +67,6 @@ def prepare_networks(
         lambda: builder.data(data_prefix, data_network_id),
         lambda: builder.management(data_prefix),
     )
-    builder.check_mtu(data)
     builder.check_apart(data, management)
     groups = {
         network.id: builder.security_group(name, rule)
@@ -79,6 +80,7 @@ def prepare_networks(
         key_name=context.names.run,
         user_data=user_data,
         data_prefix_length=IPv4Network(builder.data_prefix).prefixlen,
+        data_mtu=data.mtu or 0,
         security_groups=groups,
     )
 
@@ -299,12 +301,17 @@ class _NetworkBuilder:
             "port-security" not in self.extensions or network.is_port_security_enabled is not False
         )
 
-    def check_mtu(self, network: Any) -> None:
-        """Raises DeploymentError if the endpoints' packets do not fit."""
-        if network.mtu and network.mtu < self.config.mtu:
-            raise DeploymentError(
-                f"networks of this cloud carry packets of {network.mtu} bytes at most, but the "
-                f"workflow sets {self.config.mtu} for the endpoints",
-                where="/infrastructure/config/mtu",
-                hint=f"set it to {network.mtu} or less, on all infrastructures that are compared",
-            )
+
+def check_mtu(networks: RunNetworks, mtu: int, nsh_bytes: int) -> None:
+    """Raises DeploymentError if packets of the endpoints, which have this MTU, do not fit into the
+    data network with the `nsh_bytes` that NSH adds."""
+    most = networks.data_mtu
+    if not most or mtu + nsh_bytes <= most:
+        return
+    with_nsh = f", which become {mtu + nsh_bytes} with NSH" if nsh_bytes else ""
+    raise DeploymentError(
+        f"networks of this cloud carry packets of {most} bytes at most, but the workflow sets "
+        f"{mtu} for the endpoints{with_nsh}",
+        where="/infrastructure/config/mtu",
+        hint=f"set it to {most - nsh_bytes} or less, on all infrastructures that are compared",
+    )

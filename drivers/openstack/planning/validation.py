@@ -6,14 +6,13 @@ import hashlib
 import ipaddress
 from collections.abc import Sequence
 
-from sfcperf import plugins
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import PREFIX_LENGTH
+from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.drivers.openstack.planning.endpoint_options import options_of
 from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.errors import WorkflowError
-from sfcperf.vnfs.base import NetworkFunction
-from sfcperf.workflow.model import FunctionSpec, Resources, Scenario
+from sfcperf.workflow.model import Resources, Scenario
 
 
 def validate(scenarios: Sequence[Scenario], config: Config) -> None:
@@ -33,13 +32,11 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
         )
     for scenario in scenarios:
         scenario_machines(scenario, config)
-        _check_encapsulation(scenario)
+        encapsulation.check(scenario)
         _check_classifier(scenario)
         _check_endpoints(scenario)
         _check_topology(scenario)
         _check_hosts(scenario, config)
-        for spec in scenario.chain.functions:
-            _check_function(spec)
     _check_places(scenarios, config)
     _check_sizes(scenarios, config)
     prefixes = {data_prefix(scenario) for scenario in scenarios}
@@ -56,17 +53,6 @@ def data_prefix(scenario: Scenario, tag: str = "") -> str:
     """IPv4 prefix of the data network: the client's."""
     client = ipaddress.IPv4Interface(f"{addresses(scenario, tag)[0]}/{PREFIX_LENGTH}")
     return str(client.network)
-
-
-def _check_encapsulation(scenario: Scenario) -> None:
-    encapsulation = scenario.chain.encapsulation
-    if encapsulation != "auto":
-        raise WorkflowError(
-            f"this driver does not support {encapsulation}: networking-sfc carries packets by MPLS "
-            "between switches, and functions receive plain IP",
-            where="/chain/encapsulation",
-            allowed='"auto": the infrastructure\'s own chaining, which the results record',
-        )
 
 
 def _check_classifier(scenario: Scenario) -> None:
@@ -188,13 +174,3 @@ def _places(scenario: Scenario) -> tuple[str, ...]:
     chain = sorted({spec.node for spec in scenario.chain.functions})
     chain = chain or [scenario.topology.placement.get("chain", scenario.client.node)]
     return (scenario.client.node, scenario.server.node, *chain)
-
-
-def _check_function(spec: FunctionSpec) -> None:
-    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
-    if not kind.takes_plain_ip():
-        raise WorkflowError(
-            f"a {spec.type} needs NSH, but functions of this cloud receive plain IP",
-            where=f"/vnfs/{spec.vnf}/type",
-            hint="use an NSH-unaware type, or the local driver",
-        )

@@ -20,8 +20,8 @@ from sfcperf.hosts.base import Host, Process
 from sfcperf.packets import tcpdump_output
 from sfcperf.plugins import Requirement
 
-SNAPLEN = 192
-"""The cooked header, and enough of the packet for IPv4 and TCP options and the mark."""
+SNAPLEN = 256
+"""The cooked header, and enough of the packet for NSH, IPv4 and TCP options and the mark."""
 LINK_TYPE = "LINUX_SLL2"
 START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 30.0

@@ -1,8 +1,9 @@
 """Evaluation: whether marked packets took the expected path, from where they were observed.
 
-Clocks of VMs differ, so time stamps of two of them cannot be compared. The TTL can: each function
-forwards by IP and decrements it, and nothing between them does. A function got its packets directly
-from the one before it if they came with the TTL with which that one sent them.
+Clocks of VMs differ, so time stamps of two of them cannot be compared. What packets carry can. A
+function that gets NSH decrements the SI. A function that gets plain IP decrements the TTL. Nothing
+between them does either. So a function got its packets directly from the one before it if they came
+with the TTL with which that one sent them, and in NSH with the SI of the function's place.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class PathStep:
     function: str
     entry: str
     exit: str
+    si: int | None = None
+    """SI with which packets should enter it; None: they come in plain IP."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,8 @@ class PathEvaluation:
 class _Crossing:
     """How a packet crossed a function that it entered once and left once."""
 
-    ttl: int
-    ttl_after: int
+    before: Observation
+    after: Observation
 
 
 def evaluate(
@@ -76,7 +79,7 @@ def evaluate(
             if observations[name][mark]
         )
     observed = [_hop(name, crossings) for name, crossings in crossed.items()]
-    observed.sort(key=lambda hop: -1 if hop.ttl is None else hop.ttl, reverse=True)
+    observed.sort(key=_place, reverse=True)
     sent = len(path.marks)
     return PathEvaluation(
         tuple(observed),
@@ -96,18 +99,16 @@ def _follow(
     if len(left) != 1:
         return [f"the {source} sent the packet {len(left)} times instead of once"]
     problems: list[str] = []
-    before, ttl = f"the {source}", TTL
+    before, ttl, spi = f"the {source}", TTL, None
     for step in path.steps:
         crossing = _cross(step, observations[step.function][mark])
         if isinstance(crossing, str):
             return [*problems, crossing]
         crossed[step.function].append(crossing)
-        problems += _indirect(step.function, crossing.ttl, ttl, before)
-        if crossing.ttl_after >= crossing.ttl:
-            problems.append(
-                f"{step.function} does not decrement the TTL, so the order is not proven"
-            )
-        before, ttl = step.function, crossing.ttl_after
+        problems += _indirect(step.function, crossing.before.ttl, ttl, before)
+        problems += _misled(step, crossing, spi)
+        before, ttl = step.function, crossing.after.ttl
+        spi = spi or crossing.before.spi
     destination, interface = path.destination
     arrived = [
         o for o in observations[destination][mark] if not o.outgoing and o.interface == interface
@@ -117,12 +118,14 @@ def _follow(
             *problems,
             f"the {destination} received the packet {len(arrived)} times instead of once",
         ]
+    if arrived[0].si is not None:
+        problems.append(f"the {destination} received the packet in its NSH")
     return [*problems, *_indirect(f"the {destination}", arrived[0].ttl, ttl, before)]
 
 
 def _cross(step: PathStep, observations: Sequence[Observation]) -> _Crossing | str:
     """Say how the packet crossed a function, or what is wrong."""
-    ttls = []
+    crossing = []
     for verb, outgoing, expected in (("entered", False, step.entry), ("left", True, step.exit)):
         found = [o for o in observations if o.outgoing == outgoing]
         if len(found) != 1:
@@ -130,8 +133,34 @@ def _cross(step: PathStep, observations: Sequence[Observation]) -> _Crossing | s
         if found[0].interface != expected:
             there = found[0].interface
             return f"the packet {verb} {step.function} by {there} instead of {expected}"
-        ttls.append(found[0].ttl)
-    return _Crossing(*ttls)
+        crossing.append(found[0])
+    return _Crossing(*crossing)
+
+
+def _misled(step: PathStep, crossing: _Crossing, spi: int | None) -> list[str]:
+    """Say what is wrong with the NSH, or in plain IP with the TTL, by which the order is proven.
+    `spi`: that of the functions before it; None: no such function got NSH."""
+    before, after = crossing.before, crossing.after
+    if step.si is None:
+        if before.si is not None or after.si is not None:
+            return [f"{step.function} got or gave NSH instead of plain IP"]
+        if after.ttl >= before.ttl:
+            return [f"{step.function} does not decrement the TTL, so the order is not proven"]
+        return []
+    if before.si is None or after.si is None:
+        return [f"{step.function} got or gave plain IP instead of NSH"]
+    problems = []
+    if (before.si, after.si) != (step.si, step.si - 1):
+        problems.append(
+            f"{step.function} got SI {before.si} and gave SI {after.si}; expected SI {step.si} and "
+            f"SI {step.si - 1}"
+        )
+    if len({before.spi, after.spi, before.spi if spi is None else spi}) > 1:
+        problems.append(
+            f"{step.function} got SPI {before.spi} and gave SPI {after.spi}"
+            + ("" if spi is None else f", in a chain with SPI {spi}")
+        )
+    return problems
 
 
 def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
@@ -148,5 +177,13 @@ def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
 def _hop(name: str, crossings: Sequence[_Crossing]) -> HopObservation:
     if not crossings:
         return HopObservation(name, None, None, None, 0)
-    first = crossings[0]
-    return HopObservation(name, None, None, None, len(crossings), first.ttl, first.ttl_after)
+    before, after = crossings[0].before, crossings[0].after
+    return HopObservation(
+        name, before.spi, before.si, after.si, len(crossings), before.ttl, after.ttl
+    )
+
+
+def _place(hop: HopObservation) -> tuple[int, int]:
+    """Return a number that falls along the path: the TTL, and among functions with the same one the
+    SI. A function in plain IP comes last among these, because it decrements the TTL."""
+    return (-1 if hop.ttl is None else hop.ttl, -1 if hop.si is None else hop.si)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
+from sfcperf.dataplane.nsh import ETHERTYPE as NSH
+from sfcperf.dataplane.nsh import NextProtocol, Nsh, NshError
 from sfcperf.packets import pcap_file
 from sfcperf.packets.marked import mark_of
 
@@ -21,6 +23,7 @@ _IPV4 = 0x0800
 _RECEIVED, _SENT = 0, 4
 """Packet types; packets for another host (3) are neither."""
 _TTL = 8
+_ETHERNET_BYTES = 14
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class Observation:
     outgoing: bool
     """Whether the host sent it; else it received it."""
     ttl: int
+    spi: int | None = None
+    si: int | None = None
+    """SPI and SI of the NSH in which it was; None for plain IP."""
 
 
 Observations = Mapping[bytes, tuple[Observation, ...]]
@@ -47,19 +53,35 @@ def observe(pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes])
     if not pcap.exists() or pcap.stat().st_size < pcap_file.HEADER_BYTES:
         return found
     for _, frame in pcap_file.recorded(pcap, LINKTYPE_LINUX_SLL2):
-        observation = _observation(frame, interfaces)
-        mark = mark_of(frame[_HEADER.size :])
-        if observation is not None and mark in found:
+        unpacked = _unpacked(frame, interfaces)
+        if unpacked is None:
+            continue
+        observation, packet = unpacked
+        mark = mark_of(packet)
+        if mark in found:
             found[mark] += (observation,)
     return found
 
 
-def _observation(frame: bytes, interfaces: Mapping[int, str]) -> Observation | None:
-    """Read an observation from a captured frame; None for packets that the host neither received
-    nor sent, and for other interfaces."""
-    if len(frame) <= _HEADER.size + _TTL:
+def _unpacked(frame: bytes, interfaces: Mapping[int, str]) -> tuple[Observation, bytes] | None:
+    """Read an observation from a captured frame, and the IPv4 packet. None for packets that the
+    host neither received nor sent, for other interfaces and other protocols."""
+    if len(frame) <= _HEADER.size:
         return None
     protocol, index, _, kind, _, _ = _HEADER.unpack_from(frame)
-    if protocol != _IPV4 or kind not in (_RECEIVED, _SENT) or index not in interfaces:
+    packet, nsh = frame[_HEADER.size :], None
+    if protocol == NSH:
+        try:
+            nsh, inner = Nsh.decode(packet)
+        except NshError:
+            return None
+        if nsh.next_protocol != NextProtocol.ETHERNET:
+            return None
+        protocol = int.from_bytes(inner[_ETHERNET_BYTES - 2 : _ETHERNET_BYTES], "big")
+        packet = inner[_ETHERNET_BYTES:]
+    if protocol != _IPV4 or len(packet) <= _TTL:
         return None
-    return Observation(interfaces[index], kind == _SENT, frame[_HEADER.size + _TTL])
+    if kind not in (_RECEIVED, _SENT) or index not in interfaces:
+        return None
+    path = (None, None) if nsh is None else (nsh.spi, nsh.si)
+    return Observation(interfaces[index], kind == _SENT, packet[_TTL], *path), packet

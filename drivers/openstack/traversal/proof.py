@@ -1,9 +1,9 @@
 """Traversal proof if the infrastructure makes the chain: marked packets are captured in each
 function, going in and coming out, and at both endpoints.
 
-VMs see nothing of the chaining (MPLS between switches), so there is no SPI and no SI to check.
-Captures in the functions and the TTL (`evaluation`) prove that packets crossed each function once,
-by the right interfaces and in the right order.
+VMs see nothing of the chaining between switches. Captures in the functions, with the SI of NSH and
+the TTL of plain IP (`evaluation`), prove that packets crossed each function once, by the right
+interfaces and in the right order.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh import ETHERTYPE as NSH
+from sfcperf.drivers.openstack.planning.encapsulation import FIRST_SI
 from sfcperf.drivers.openstack.traversal import captures
 from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
 from sfcperf.drivers.openstack.traversal.evaluation import (
@@ -119,13 +121,11 @@ class _Prover:
         self._match: Match = scenario.chain.match
         here, there = (Side(macs[end.name], end.address, 0) for end in self._ends)
         self._sides = sides(self._match, here, there)
-        forward = tuple(
-            PathStep(function.name, function.interfaces[0], function.interfaces[-1])
-            for function in functions
+        forward = tuple(_step(number, function) for number, function in enumerate(functions))
+        back = tuple(
+            _step(number, function, back=True) for number, function in enumerate(functions[::-1])
         )
-        bypass = scenario.chain.reverse == "bypass"
-        back = () if bypass else tuple(PathStep(s.function, s.exit, s.entry) for s in forward[::-1])
-        self._steps = (forward, back)
+        self._steps = (forward, () if scenario.chain.reverse == "bypass" else back)
         self.points = [
             *(CapturePoint(end.name, end.host, (end.interface,)) for end in self._ends),
             *(CapturePoint(f.name, f.host, f.interfaces) for f in functions),
@@ -134,9 +134,10 @@ class _Prover:
     @property
     def filter(self) -> str:
         """Filter for the marked packets, by what stays the same on the whole path: protocol and
-        length."""
+        length; and for all packets in NSH."""
         packet = marked_packet(self._match, *self._sides)
-        return f"ip proto {packet.protocol} and ip[2:2] = {packet.ip_bytes}"
+        plain = f"ip proto {packet.protocol} and ip[2:2] = {packet.ip_bytes}"
+        return f"({plain}) or ether proto {NSH:#x}"
 
     def attempt(self, running: Sequence[Capture], timeout_s: float) -> _Attempt:
         """Send once each way and look until all packets took the expected path, or time is over."""
@@ -164,6 +165,15 @@ class _Prover:
         }
         forward, reverse = (evaluate(path, self._functions, observations) for path in paths)
         return _Attempt(paths, (forward, reverse))
+
+
+def _step(number: int, function: ServiceFunction, *, back: bool = False) -> PathStep:
+    """Return the step of the `number`-th function on a path, from 0 on. In both directions,
+    networking-sfc numbers functions from FIRST_SI downwards, those in plain IP too."""
+    entry, exit_ = function.interfaces[0], function.interfaces[-1]
+    if back:
+        entry, exit_ = exit_, entry
+    return PathStep(function.name, entry, exit_, FIRST_SI - number if function.nsh_aware else None)
 
 
 def _expected(
@@ -201,7 +211,7 @@ def _proof(attempt: _Attempt, ended: Sequence[Capture], folder: Path, when: str)
     marks.write_text(json.dumps(sent, indent=2) + "\n")
     return TraversalProof(
         proven=not problems,
-        method=f"capture in the functions and at both endpoints, order by TTL ({when})",
+        method=f"capture in the functions and at both endpoints, order by SI and TTL ({when})",
         sent=PACKETS,
         forward=forward.observed,
         reverse=reverse.observed,

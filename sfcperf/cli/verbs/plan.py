@@ -32,11 +32,13 @@ def plan(
     """
     from sfcperf.cli.foreseen import say_warnings
     from sfcperf.cli.inputs import read_workflow
-    from sfcperf.control.validation import check_remote, validate
+    from sfcperf.control.validation import check_remote, choices, validate
 
     loaded, _ = read_workflow(workflow, set_, driver, profile, repeat)
     validate(loaded)
     print_plan(loaded)
+    for line in choices(loaded):
+        print(line)
     say_warnings(loaded)
     check_remote(loaded)
 

@@ -83,14 +83,14 @@ class ChainDeployment:
         self, deployment: Deployment, proof: TraversalProof, evidence: str
     ) -> dict[str, Any]:
         """What the record of each trial says about the deployment."""
-        seen = proof.forward + proof.reverse
-        # If packets were seen at SFs and none had an SPI, the infrastructure chains by other means
-        # than NSH.
-        has_nsh = not seen or any(hop.spi is not None for hop in seen)
+        # The SPI that was seen: an infrastructure may choose its own. None if packets were seen at
+        # SFs without one, because the infrastructure chains by other means than NSH.
+        planned = None if proof.forward else self._group.scenario.chain.spi
+        spi = next((hop.spi for hop in proof.forward if hop.spi is not None), planned)
         return {
             "id": deployment.id,
             "encapsulation": deployment.encapsulation,
-            "spi": self._group.scenario.chain.spi if has_nsh else None,
+            "spi": spi,
             "traversal": {"proven": proof.proven, "method": proof.method, "evidence": evidence},
             "facts": dict(deployment.facts),
         }

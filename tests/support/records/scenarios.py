@@ -38,7 +38,7 @@ def scenario(
     *,
     where: Topology | None = None,
     nodes: Sequence[str] | None = None,
-    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"] = "auto",
+    encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe", "mpls"] = "auto",
     reverse: Literal["symmetric", "bypass"] = "symmetric",
     match: Match | None = None,
     knobs: Mapping[str, Any] | None = None,

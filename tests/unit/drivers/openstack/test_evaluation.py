@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scapy.contrib.nsh import NSH
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import CookedLinuxV2, Ether
 from scapy.packet import Packet
@@ -25,23 +27,36 @@ MARK, OTHER = b"m" * 16, b"o" * 16
 CLIENT = Side("02:00:00:00:00:01", "10.0.0.1", 0)
 SERVER = Side("02:00:00:00:00:02", "10.0.0.2", 0)
 NAMES = ("a", "b", "c", "d")
+SPI = 7
 
 
-def way(names: Sequence[str], marks: tuple[bytes, ...] = (MARK,)) -> ExpectedPath:
-    steps = tuple(PathStep(name, "eth1", "eth2") for name in names)
+def way(
+    names: Sequence[str], marks: tuple[bytes, ...] = (MARK,), aware: Collection[str] = ()
+) -> ExpectedPath:
+    """`aware`: functions that get NSH."""
+    steps = tuple(
+        PathStep(name, "eth1", "eth2", 255 - number if name in aware else None)
+        for number, name in enumerate(names)
+    )
     return ExpectedPath(("client", "eth1"), ("server", "eth1"), steps, marks)
 
 
-def walk(names: Sequence[str], ttl: int = 64) -> dict[str, dict[bytes, tuple[Observation, ...]]]:
+def walk(
+    names: Sequence[str], ttl: int = 64, aware: Collection[str] = ()
+) -> dict[str, dict[bytes, tuple[Observation, ...]]]:
     """What is seen of a packet that takes a way, at all places."""
     seen: dict[str, dict[bytes, tuple[Observation, ...]]] = {
         place: {MARK: ()} for place in ("client", "server", *NAMES)
     }
     seen["client"][MARK] = (Observation("eth1", True, ttl),)
-    for name in names:
-        crossing = (Observation("eth1", False, ttl), Observation("eth2", True, ttl - 1))
-        seen[name][MARK] += crossing
-        ttl -= 1
+    for number, name in enumerate(names):
+        si, after = (255 - number, ttl) if name in aware else (None, ttl - 1)
+        into = Observation("eth1", False, ttl, None if si is None else SPI, si)
+        out = Observation("eth2", True, after)
+        if si is not None:
+            out = Observation("eth2", True, after, SPI, si - 1)
+        seen[name][MARK] += (into, out)
+        ttl = after
     seen["server"][MARK] = (Observation("eth1", False, ttl),)
     return seen
 
@@ -52,11 +67,60 @@ asked_orders = st.permutations(NAMES).flatmap(
 )
 
 
-@given(asked=asked_orders, taken=orders)
-def test_only_the_asked_way_is_good(asked: tuple[str, ...], taken: list[str]) -> None:
-    """Whatever way packets take, it is found out when it is another one."""
-    evaluation = evaluate(way(asked), NAMES, walk(taken))
+@given(asked=asked_orders, taken=orders, aware=st.sets(st.sampled_from(NAMES)))
+def test_only_the_asked_way_is_good(
+    asked: tuple[str, ...], taken: list[str], aware: set[str]
+) -> None:
+    """Whatever way packets take, it is found out when it is another one: by the TTL, by the SI, and
+    where functions of both kinds are in the chain, by both."""
+    evaluation = evaluate(way(asked, aware=aware), NAMES, walk(taken, aware=aware))
     assert (not evaluation.problems) == (tuple(taken) == asked)
+
+
+@given(asked=asked_orders, aware=st.sets(st.sampled_from(NAMES)))
+def test_what_is_observed_is_in_the_order_of_the_way(
+    asked: tuple[str, ...], aware: set[str]
+) -> None:
+    evaluation = evaluate(way(asked, aware=aware), NAMES, walk(asked, aware=aware))
+    for number, hop in enumerate(evaluation.observed):
+        expected = (SPI, 255 - number, 254 - number) if hop.function in aware else (None,) * 3
+        assert hop.function == asked[number]
+        assert (hop.spi, hop.si, hop.si_after) == expected
+
+
+def test_an_aware_function_that_nobody_watches_is_found_by_the_si() -> None:
+    """Unless it is the last one: behind it there is no SI any more."""
+    taken, aware = ["a", "d", "b"], NAMES
+    seen = walk(taken, aware=aware)
+    (problem,) = evaluate(way(["a", "b"], aware=aware), ("a", "b"), seen).problems
+    assert problem.startswith("b got SI 253 and gave SI 252; expected SI 254 and SI 253")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("a", {"si": 255}, "a got SI 255 and gave SI 255"),
+        ("b", {"spi": 8}, "b got SPI 7 and gave SPI 8, in a chain with SPI 7"),
+        ("a", {"spi": None, "si": None}, "a got or gave plain IP instead of NSH"),
+        ("c", {"spi": 7, "si": 252}, "c got or gave NSH instead of plain IP"),
+    ],
+)
+def test_a_function_that_does_not_serve_nsh_is_found(
+    name: str, change: Mapping[str, Any], words: str
+) -> None:
+    """a and b get NSH, c plain IP."""
+    seen = walk("abc", aware="ab")
+    into, out = seen[name][MARK]
+    seen[name][MARK] = (into, replace(out, **change))
+    (problem,) = evaluate(way("abc", aware="ab"), NAMES, seen).problems
+    assert problem.startswith(words)
+
+
+def test_nsh_at_the_server_is_a_problem() -> None:
+    seen = walk("a", aware="a")
+    seen["server"][MARK] = (Observation("eth1", False, 64, SPI, 254),)
+    (problem,) = evaluate(way("a", aware="a"), NAMES, seen).problems
+    assert problem.startswith("the server received the packet in its NSH")
 
 
 @given(asked=asked_orders, unseen=st.sampled_from(NAMES), at=st.integers(0, 4))
@@ -137,6 +201,24 @@ class TestObservations:
         )
         assert observe(path, self.INTERFACES, [made.mark]) == {
             made.mark: (Observation("eth1", False, 60), Observation("eth2", True, 60))
+        }
+
+    def test_nsh_is_read(self, tmp_path: Path) -> None:
+        """As scapy writes it; not NSH that carries something else, or is damaged."""
+        match = Match("tcp")
+        made = marked_packet(match, *sides(match, CLIENT, SERVER))
+        inner = Ether(made.data)
+        header = NSH(spi=9, si=254, context_header=bytes(16))
+        bare = NSH(spi=9, si=254, nextproto=1, context_header=bytes(16)) / inner[IP]
+        path = self.write(
+            tmp_path / "x.pcap",
+            [
+                CookedLinuxV2(proto=0x894F, ifindex=2, pkttype=0) / bytes(each)
+                for each in (header / inner, bare, bytes(header / inner)[:20])
+            ],
+        )
+        assert observe(path, self.INTERFACES, [made.mark]) == {
+            made.mark: (Observation("eth1", False, 64, 9, 254),)
         }
 
     def test_a_file_that_begins_to_grow_is_empty(self, tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.model.specs import ChainPlan
-from sfcperf.drivers.openstack.network.networks import prepare_networks
+from sfcperf.drivers.openstack.network.networks import check_mtu, prepare_networks
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.network.service_address import service_address
+from sfcperf.drivers.openstack.planning.encapsulation import NSH_BYTES
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match, ProbeSpec
@@ -196,6 +197,20 @@ class TestChains:
         assert b.api.count("POST", "/port_pairs") == 3
         assert b.api.count("POST", "/port_pair_groups") == 3
 
+    def test_a_pair_is_made_anew_for_the_other_encapsulation(self, bench: Start) -> None:
+        """Pairs of functions that get plain IP in both chains stay."""
+        b = bench()
+        life = NovaLifecycle(b.context)
+        plan, machines = chain_of(b, 1, 2)
+        aware = replace(plan, correlation="nsh", nsh_aware=frozenset(plan.functions[:1]))
+        for each, correlation in ((aware, "nsh"), (plan, "mpls"), (plan, "mpls"), (aware, "nsh")):
+            assert life.chain(each, machines)["correlation"] == correlation
+            assert self._groups(b) == ["01", "02"]
+            pairs = sorted(b.api.things["sfc/port_pairs"].values(), key=lambda pair: pair["name"])
+            asked = [pair["service_function_parameters"].get("correlation") for pair in pairs]
+            assert asked == ["nsh" if each is aware else None, None]
+        assert b.api.count("POST", "/port_pairs") == 4
+
     def test_another_classifier_is_another_chain(self, bench: Start) -> None:
         b = bench()
         life = NovaLifecycle(b.context)
@@ -348,8 +363,13 @@ class TestRunNetworks:
     def test_packets_that_do_not_fit(self, bench: Start) -> None:
         b = self._ready(bench, mtu=1400)
         b.api.add("networks", "sfcperf-abc123-data", mtu=1350)
+        networks = prepare_networks(b.context, "", self.KEY)
+        check_mtu(networks, 1350, 0)
         with pytest.raises(DeploymentError, match="1350 bytes at most"):
-            prepare_networks(b.context, "", self.KEY)
+            check_mtu(networks, 1351, 0)
+        with pytest.raises(DeploymentError, match="1351 with NSH") as caught:
+            check_mtu(networks, 1313, NSH_BYTES)
+        assert "1312 or less" in (caught.value.hint or "")
 
     def test_a_network_that_is_not_there(self, bench: Start) -> None:
         b = self._ready(bench, management_network="nowhere")

@@ -174,7 +174,14 @@ class TestValidation:
     @pytest.mark.parametrize(
         ("where", "carries", "settings", "changes"),
         [
-            cell("chain/encapsulation", "MPLS", '"auto"', **one_function(encapsulation="nsh-eth")),
+            cell("chain/encapsulation", '"auto"', **one_function(encapsulation="nsh-vxlan-gpe")),
+            cell("chain/initial_si", "255", **one_function(initial_si=9)),
+            cell(
+                "vnfs/fwd/type",
+                "nsh-eth",
+                vnfs={"fwd": {"type": "sfcmon"}},
+                **one_function(encapsulation="mpls"),
+            ),
             cell(
                 "chain/classifier/bypass_unparsed",
                 **one_function(classifier={"bypass_unparsed": True}),
