@@ -21,30 +21,34 @@ class KernelSettings:
         self._before: dict[str, str] = {}
 
     def set(self, wanted: Mapping[str, str]) -> None:
-        """Change the settings that have other values, and remember these. Raises
+        """Set name -> value where the kernel has another value, and remember that one for
+        `restore`. Settings of IPv6 that the kernel does not have are left out. Raises
         MeasurementError."""
-        there = self._read(wanted)
+        current = self._read(wanted)
         changes = {
             name: value
             for name, value in wanted.items()
-            if there.get(name) != value and (name in there or not name.startswith(_OPTIONAL))
+            if current.get(name) != value and (name in current or not name.startswith(_OPTIONAL))
         }
         if not changes:
             return
-        for name in changes.keys() & there.keys():
-            self._before.setdefault(name, there[name])
+        for name in changes.keys() & current.keys():
+            # A value that an earlier call has set is not what is to be restored.
+            self._before.setdefault(name, current[name])
         argv = ["sysctl", "-q", "-w", *_assignments(changes)]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
 
     def restore(self, instead: Mapping[str, str]) -> None:
-        """Set what was changed back to what it was, but for `instead`, which has other values. What
-        is gone meanwhile is left out. Raises MeasurementError when the host cannot be asked."""
+        """Set what was changed back to what it was, except that the settings in `instead` get the
+        values there. Settings that are gone meanwhile are left out. Raises MeasurementError when
+        the command cannot run on the host."""
         before, self._before = self._before, {}
         argv = ["sysctl", "-q", "-e", "-w", *_assignments({**before, **instead})]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 
     def _read(self, names: Iterable[str]) -> dict[str, str]:
-        """Read those of the settings that are there, all by one command."""
+        """Read settings, all by one command: name -> value. Those that the kernel does not have
+        are left out."""
         argv = ["grep", "-sH", "", *(f"{_FOLDER}{name}" for name in names)]
         listing = self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).text
         pairs = (line.partition(":") for line in listing.splitlines())

@@ -84,6 +84,7 @@ void queue_pop(struct queue *queue)
 
 	queue->head += ALIGNED(sizeof(*packet) + packet->bytes);
 	queue->count--;
+	/* That was the last packet before the end: the next one is at the beginning. */
 	if (queue->head > queue->tail && queue->head == queue->wrap)
 		queue->head = 0;
 }

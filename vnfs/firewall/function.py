@@ -32,11 +32,11 @@ class RunningFirewall(KernelForwarding):
         self._engine = engine(host, int(knobs["rules"]), self._default)
 
     def counters(self) -> Mapping[str, int]:
-        """Return the counters of kernel forwarding, and `passed_all_rules`: packets that reached
-        the last rule.
+        """Return the counters of kernel forwarding, and the packets that reached the last rule:
+        `passed_all_rules` if the knob `default` is accept, `dropped_by_rules` if it is drop.
 
-        With `default` drop these are `dropped_by_rules`, and nothing is forwarded, whatever the
-        kernel's statistics say: some versions count before the rules. Raises MeasurementError.
+        With drop, nothing is forwarded, whatever the kernel's statistics say: some versions count
+        before the rules. Raises MeasurementError.
         """
         counters = dict(super().counters())
         last = self._engine.counters()[LAST]

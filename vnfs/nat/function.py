@@ -25,7 +25,8 @@ def table_body(
     """Return the body of an nftables.Table that translates.
 
     `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
-    `destination`: port of the server that the client addresses, and the one it is translated to.
+    `destination`: port of the server that the client addresses, and the one it is translated to;
+    None: destinations stay unchanged.
     """
     client, server = attachment.client[0], attachment.server[0]
     inside, outside = attachment.interfaces
@@ -75,9 +76,11 @@ class RunningNat(KernelForwarding):
         self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
 
     def set_up(self) -> None:
-        """Load the rules, and note what connection tracking dropped before."""
+        """Load the rules, note what connection tracking dropped before, and set whether it verifies
+        checksums."""
         super().set_up()
-        # The host may have tracked connections before.
+        # The host may have tracked connections before. Its statistics are there only when rules
+        # that track connections are loaded.
         self._dropped_before = _dropped(self._host)
         self.check_checksums()
 
@@ -105,6 +108,7 @@ def _dropped(host: Host) -> int:
 
 
 def _optional_port(description: str) -> dict[str, Any]:
+    """JSON Schema of a port or null; null is the default."""
     return port(description, default=None) | {"type": ["integer", "null"]}
 
 
