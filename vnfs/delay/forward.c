@@ -93,8 +93,8 @@ int forward_packets(const struct options *options, int tun, int stop, struct que
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		int received;
 
-		/* While packets follow closely, the loop never sleeps, and would not see `stop`. The
-		 * time 1 ns is past, so this only looks. */
+		/* While packets follow closely, the loop never sleeps, and would not see `stop`.
+		 * This only looks, because the time 1 ns is past. */
 		if (++turns % 4096 == 0 && sleep_until(1, tun, stop))
 			return 0;
 		if (head && now >= due) {

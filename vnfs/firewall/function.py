@@ -33,7 +33,8 @@ class RunningFirewall(KernelForwarding):
 
     def counters(self) -> Mapping[str, int]:
         """Return the counters of kernel forwarding, and the packets that reached the last rule:
-        `passed_all_rules` if the knob `default` is accept, `dropped_by_rules` if it is drop.
+        `passed_all_rules` if the knob `default` is accept, `dropped_by_rules` if it is drop; the
+        other one is 0.
 
         With drop, nothing is forwarded, whatever the kernel's statistics say: some versions count
         before the rules. Raises MeasurementError.

@@ -74,9 +74,9 @@ class RunningIps(KernelForwarding):
             # The queue is read after the rules, so that packets which pass in between do not make
             # the difference negative.
             # When nobody listens any more, what is known is that forwarded packets were inspected.
-            inspected, too_many = self._inspector.queue() or (forwarded, 0)
-            dropped = max(inspected - forwarded, 0) + too_many
-            drops = {"inspected": inspected, "dropped_queue": too_many}
+            inspected, queue_drops = self._inspector.queue() or (forwarded, 0)
+            dropped = max(inspected - forwarded, 0) + queue_drops
+            drops = {"inspected": inspected, "dropped_queue": queue_drops}
         return {
             **kernel,
             **drops,

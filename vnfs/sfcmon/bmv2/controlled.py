@@ -60,7 +60,8 @@ class Controller(RunningSfcmon):
         )
 
     def counters(self) -> Mapping[str, int]:
-        """Return the counters of a switch that is an SF, as RunningFunction.counters has them."""
+        """Return the counters of a switch that is an SF, as RunningFunction.counters has them. It
+        forwards the packets that it has `served`."""
         counted = self.counted()
         drops = dict(counted.drops)
         passed = drops.pop(_NOT_OURS)
@@ -75,7 +76,7 @@ class Controller(RunningSfcmon):
 
 
 class ControlledSwitch:
-    """A switch, and the process that controls it. `launch` starts both."""
+    """A switch, and the process that controls it. `launch` starts both, and `stop` ends them."""
 
     def __init__(self, host: NamespaceHost) -> None:
         self._host = host
@@ -105,6 +106,7 @@ class ControlledSwitch:
             raise DeploymentError(message, where=self._host.name, hint=hint) from error
 
     def _control(self, name: str, settings: Settings, output: Path) -> Controller:
+        """Start the process that controls the switch, with the settings in a file."""
         file = self._host.workdir / f"{name}-{next(_starts)}.settings.json"
         file.write_text(settings.text())
         monitors = settings.program != Program.PLAIN.value
