@@ -125,7 +125,7 @@ def _table_options(knobs: Mapping[str, Any]) -> list[str]:
 
 
 def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-    """Start the engine `bmv2` and wait until it forwards. Raises DeploymentError, EnvironmentLacks."""
+    """Start the engine `bmv2` and wait until it forwards. Raises what RunningBmv2.launch raises."""
     from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2, overhead_bytes, program_of
     from sfcperf.vnfs.sfcmon.bmv2.switch_settings import sketch_settings
 
