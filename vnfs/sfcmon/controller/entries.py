@@ -172,7 +172,7 @@ def _returns(direction: Direction, name: str) -> Iterator[Entry]:
 
 
 def _rule(rule: Rule, initial_si: dict[int, int]) -> Entry:
-    """Return the entry of a rule. `initial_si`: SPI of each direction -> SI with which it begins."""
+    """Return the entry of a rule. `initial_si`: SPI of a direction -> SI with which it begins."""
     key = match_key(rule.match) | {"port": rule.port}
     if rule.path is None:
         return _entry("rules", key, "bypass", priority=rule.priority)

@@ -43,7 +43,8 @@ def _number(key: object) -> object:
 
 
 def _text(value: object) -> str:
-    """Return a string, and refuse all else: the classes of ipaddress also take integers and bytes."""
+    """Return a string and refuse all else, since classes of ipaddress also take integers and
+    bytes."""
     if not isinstance(value, str):
         raise ValueError("a string is needed")
     return value

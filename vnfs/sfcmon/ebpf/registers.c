@@ -27,7 +27,7 @@ static struct sfcmon_counters *cms;
 static __u64 *bloom;
 static struct sfcmon_cell *iblt;
 static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
-static struct sfcmon_work *before, *now; /* of the CPUs */
+static struct sfcmon_work *before, *now; /* one of each CPU, for wait_for_packets() */
 static size_t cpus; /* CPUs that there may be */
 
 static struct bpf_map *map_of(const char *name)
@@ -122,7 +122,7 @@ int registers_open(const struct thresholds *thresholds)
 	return 0;
 }
 
-/* Return the cells of a CPU in a bank. */
+/* Return the cells of the IBLT of a CPU in a bank. */
 static struct sfcmon_cell *part_of(size_t cpu, int bank)
 {
 	return &iblt[(cpu * SFCMON_BANKS + (size_t)bank) * iblt_cells];
@@ -164,7 +164,8 @@ static void pause_ns(long nanoseconds)
 	nanosleep(&time, NULL);
 }
 
-/* Read which CPUs are at a packet. Returns 0, or an error after complain(). */
+/* Read which CPUs are at a packet: an element of `works` for each. Returns 0, or an error after
+ * complain(). */
 static int read_work(struct sfcmon_work *works)
 {
 	__u32 only = 0;
@@ -215,6 +216,7 @@ __u64 registers_inserted(void)
 
 	for (size_t i = 0; i < iblt_cells; i++)
 		sum += cell_at(i, (int)state->active).count;
+	/* Each flow is in so many cells. */
 	return sum / iblt_hashes;
 }
 
@@ -234,6 +236,7 @@ static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 		cell->packets, cell->bytes);
 }
 
+/* Print the thresholds, and the cells of the IBLT that are not 0. */
 static void print_sketches(int bank, FILE *out)
 {
 	const struct sfcmon_bank *registers = &state->banks[bank];
