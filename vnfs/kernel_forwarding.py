@@ -92,6 +92,7 @@ class KernelForwarding(RunningFunction):
         self._ends = tuple(zip(attachment.interfaces, ends, strict=True))
         self._settings = KernelSettings(host)
         self._stopped = False
+        # The kernel has counted since the namespace was created, for earlier functions too.
         self._at_start = ip_counters(host)
 
     @classmethod

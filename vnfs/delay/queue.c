@@ -9,7 +9,7 @@
 #include "../../dataplane/common/report.h"
 #include "queue.h"
 
-#define ROOM (sizeof(struct packet) + PACKET_BYTES)
+#define ROOM (sizeof(struct packet) + PACKET_BYTES) /* for the largest packet */
 #define ALIGNED(bytes) (((bytes) + 7) & ~(size_t)7)
 
 struct queue {

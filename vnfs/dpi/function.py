@@ -24,6 +24,7 @@ START_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 10.0
 _POLL_S = 0.01
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 class RunningDpi(KernelForwarding):

@@ -18,8 +18,10 @@ START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 30.0
 QUEUES = "/proc/net/netfilter/nfnetlink_queue"
+"""It has a line for each queue to which a process listens."""
 _POLL_S = 0.05
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 class Suricata:

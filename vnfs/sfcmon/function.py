@@ -19,6 +19,7 @@ from sfcperf.vnfs.sfcmon import entries, sketch_parameters
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
 
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 ENGINES = ("ebpf", "bmv2")
 MONITORS = ("sketches", "table", "none")
 _MOST_TABLE_FLOWS = 1 << 20

@@ -24,6 +24,7 @@ _NOT_OURS = "encapsulation"
 """Reason for which an SF drops frames without an NSH. The kernel has got these as well, so they
 count as passed."""
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ frames that are larger than any MTU."""
 _TOOL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 def requirement() -> Requirement:
@@ -37,6 +38,7 @@ def requirement() -> Requirement:
 
 def version() -> str:
     """Return what bmv2 prints as its version; empty if bmv2 is not there."""
+    # Without bmv2 the detail is no path of a command, so that running it fails.
     argv = [requirement().detail, "--version"]
     try:
         return run(argv, timeout_s=_TOOL_TIMEOUT_S, check=False).text.strip()

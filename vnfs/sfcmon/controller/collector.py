@@ -64,6 +64,7 @@ class Collector:
         self._answered: _Asked = []
         """Requests that wait until the window that has ended is written."""
         self._wake = asyncio.Event()
+        """Ends a pause early."""
         self._stopping = False
         self.windows: deque[FlowWindow] = deque(maxlen=KEPT_WINDOWS)
         """The last windows that were written, in order."""

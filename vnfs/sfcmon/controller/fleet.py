@@ -112,6 +112,7 @@ class Fleet:
                 # out of the next phases.
                 behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
+                # Nobody waits for switches that failed.
                 self._done = request
                 self._news.notify_all()
 

@@ -34,7 +34,8 @@ _ENTRIES_AT_ONCE = 500
 
 class Session:
     """Keeps connected to a switch, loads its program if it has another one or none, and writes
-    what differs from the wanted entries. `run` is to be a task."""
+    what differs from the wanted entries. The fleet makes one for each switch, starts `run` as a
+    task, and calls `want` and `write`."""
 
     def __init__(self, name: str, switch: model.Switch, news: Callable[[], None]) -> None:
         """`news` is called when the switch can be written to again."""
@@ -53,6 +54,7 @@ class Session:
         """When this problem began, or ended; Unix time."""
         self._lock = asyncio.Lock()
         self._was_new = False
+        """Whether the switch turned out to be new since `take_was_new` was called."""
         self.usable = asyncio.Event()
         """Set while the switch is connected and this controller is its primary, from the first
         `write` on."""

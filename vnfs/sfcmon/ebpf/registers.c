@@ -76,6 +76,7 @@ int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool ta
 	error = bpf_map__set_initial_value(map_of(SFCMON_SIZES), &initial, sizeof(initial));
 	if (error)
 		complain("cannot set the sizes of the registers: %s", strerror(-error));
+	/* Each CPU has an IBLT of its own. */
 	return error || set_size("cms", cms_elements * sizeof(*cms), 1) ||
 			       set_size("bloom", bloom_words * sizeof(*bloom), 1) ||
 			       set_size("iblt", iblt_cells * sizeof(*iblt), cpus)
@@ -205,6 +206,7 @@ int registers_switch(const struct thresholds *thresholds)
 
 	if (clear(next))
 		return -1;
+	/* Packets meet the thresholds as soon as the bank is active. */
 	set_thresholds(next, thresholds);
 	__atomic_store_n(&state->active, (__u32)next, __ATOMIC_SEQ_CST);
 	return wait_for_packets() ? -1 : ended;

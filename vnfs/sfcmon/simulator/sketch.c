@@ -287,6 +287,7 @@ void sketch_process(struct sketch *sketch, const struct packet *packets, unsigne
 			chosen[chosen_count++] = (uint16_t)i;
 	}
 	chosen_count = find_heavy(sketch, packets, chosen, chosen_count);
+	/* Stage 2: store the flows of heavy hitters, and count their packets. */
 	find_places(&sketch->sizes, packets, chosen, chosen_count);
 	for (unsigned int i = 0; i < chosen_count; i++) {
 		const struct packet *packet = &packets[chosen[i]];

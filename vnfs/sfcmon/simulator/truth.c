@@ -45,6 +45,7 @@ static uint64_t folded(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Hash a key of 2 words at least, by the secret. */
 static uint64_t hash(const uint32_t *key, unsigned int words)
 {
 	uint64_t state = folded(((uint64_t)key[0] << 32 | key[1]) ^ secret[0], secret[1] | 1);
