@@ -13,17 +13,18 @@ _OPTIONAL = "net/ipv6/"
 
 
 class KernelSettings:
-    """Changes settings of a host's kernel, and gives them back. Names are paths below /proc/sys,
-    since those of interfaces may have dots in them."""
+    """Changes settings of a host's kernel by `set`, as often as needed, and gives all of them back
+    by `restore`. Names are paths below /proc/sys, since those of interfaces may have dots in
+    them."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._before: dict[str, str] = {}
 
     def set(self, wanted: Mapping[str, str]) -> None:
-        """Set name -> value where the kernel has another value, and remember that one for
-        `restore`. Settings of IPv6 that the kernel does not have are left out. Raises
-        MeasurementError."""
+        """Give settings the values in `wanted`, name -> value. Where the kernel has another value,
+        remember it for `restore`. Settings of IPv6 that the kernel does not have are left out.
+        Raises MeasurementError."""
         current = self._read(wanted)
         changes = {
             name: value
@@ -33,7 +34,7 @@ class KernelSettings:
         if not changes:
             return
         for name in changes.keys() & current.keys():
-            # A value that an earlier call has set is not what is to be restored.
+            # Keep the value from before the first change.
             self._before.setdefault(name, current[name])
         argv = ["sysctl", "-q", "-w", *_assignments(changes)]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S)

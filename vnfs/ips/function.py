@@ -72,8 +72,8 @@ class RunningIps(KernelForwarding):
             dropped = sum(drops.values())
         else:
             # The queue is read after the rules, so that packets which pass in between do not make
-            # the difference negative.
-            # When nobody listens any more, what is known is that forwarded packets were inspected.
+            # the difference negative. When nobody listens any more, at least the forwarded packets
+            # were inspected.
             inspected, queue_drops = self._inspector.queue() or (forwarded, 0)
             dropped = max(inspected - forwarded, 0) + queue_drops
             drops = {"inspected": inspected, "dropped_queue": queue_drops}

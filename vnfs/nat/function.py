@@ -22,7 +22,8 @@ PORTS_OF_SERVER = ("virtual_port", "server_port")
 def table_body(
     attachment: Attachment, ports: tuple[int, int], destination: tuple[int, int] | None
 ) -> str:
-    """Return the body of an nftables.Table that translates.
+    """Return the body of an nftables.Table that translates. Its last chain counts packets behind
+    the translation.
 
     `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
     `destination`: port of the server that the client addresses, and the one it is translated to;

@@ -160,7 +160,7 @@ async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) ->
 
 
 def _entry(*, key: Sequence[Any], parameters: Sequence[Sequence[Any]], **rest: Any) -> Entry:
-    """Make an entry from JSON, whose lists become tuples."""
+    """Make an entry from its fields in JSON, whose lists become tuples."""
     from sfcperf.vnfs.sfcmon.controller.entries import Entry
 
     fields = tuple(

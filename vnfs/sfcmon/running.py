@@ -98,7 +98,8 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 
 def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
     """Return further fields of a FlowWindow, from a window of a table. `untracked` packets found no
-    room in the table, and nobody knows of how many flows they are: then `missing_flows` is None."""
+    room in the table, and nobody knows of how many flows they are: then `missing_flows` is None. A
+    table lists every flow in it, and has no false positives: thresholds and residual are 0."""
     untracked = int(printed["untracked"])
     listed = (
         ListedFlow(_key(key), packets, size, Certainty.EXACT)

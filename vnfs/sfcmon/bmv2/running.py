@@ -67,7 +67,7 @@ class RunningBmv2(RunningFunction):
 
     def flows(self) -> FlowReporter | None:
         """Return the reporter of the windows that the controlling process prints; None if nothing
-        monitors."""
+        monitors. Raises MeasurementError if a process has ended."""
         return self._both.controller.flows()
 
     def pids(self) -> tuple[int, ...]:

@@ -127,6 +127,7 @@ class TableWindows:
         self._switch = switch
         self._flows = [flow for each in entries(table_entries) for flow in each.flows()]
         self._overhead_bytes = overhead_bytes
+        # The counters of a new switch are 0.
         self._before = _Totals({}, [0] * UNPARSED_REASONS, 0)
 
     async def begin(self) -> int:

@@ -58,7 +58,7 @@ class Direction:
 
 
 def directions(state: State) -> Iterator[Direction]:
-    """Yield the directions of all paths, whose references must be right."""
+    """Yield the directions of all paths. What paths refer to must be in the state."""
     for spi, path in state.paths.items():
         yield _direction(state, spi, path, reverse=False)
         if path.reverse_spi is not None:

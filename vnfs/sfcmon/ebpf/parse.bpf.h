@@ -96,14 +96,15 @@ static __always_inline int parse(const void *start, const void *end, __u32 path,
 	return reason == SFCMON_PARSED ? read_inner(cursor, next, packet) : reason;
 }
 
-/* parse() for XDP and for tc. The functions are global, so that the verifier looks at them once.
- * It then assumes that `packet` may be NULL, so they must check that. */
+/* parse() for XDP. The function is global, so that the verifier looks at it once. It then assumes
+ * that `packet` may be NULL, so that must be checked. */
 __noinline int sfcmon_parse(struct xdp_md *ctx, __u32 path, struct sfcmon_packet *packet)
 {
 	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)
 		      : SFCMON_TRUNCATED;
 }
 
+/* The same for tc. */
 __noinline int sfcmon_parse_skb(struct __sk_buff *ctx, __u32 path, struct sfcmon_packet *packet)
 {
 	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)

@@ -89,6 +89,7 @@ static void print_iblt(const struct sketch *sketch)
 	printf("]");
 }
 
+/* Print the counters of the CMS that are not 0, and the bits of the Bloom filter that are set. */
 static void print_other_registers(const struct sketch *sketch)
 {
 	const char *separator = "";
