@@ -98,8 +98,8 @@ class Window:
 
     @classmethod
     def read(cls, document: Mapping[str, Any], sizes: Sizes) -> Window:
-        """Make a window from a line that `sfcmon-simulate` prints, parsed. `sizes`: those with which
-        it ran."""
+        """Make a window from a line that `sfcmon-simulate` printed, parsed. `sizes`: those with
+        which it ran."""
         names = (reason.name.lower() for reason in Reason)
         counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         registers = ("packets", "unparsed", "cms", "bloom", "iblt")

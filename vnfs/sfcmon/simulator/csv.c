@@ -63,8 +63,8 @@ static const char *take_field(const char *text, const char *end, struct field *f
 }
 
 /* Take the next line to `fields`. `*count` becomes the number of its fields, and `*bytes` its
- * length with its end. Returns TRACE_PACKET if there is a line. The caller skips the line, after
- * which the fields are not valid any more. */
+ * length with its end. Returns TRACE_PACKET; TRACE_END if there is no line, or TRACE_DAMAGED after
+ * complain(). The caller skips the line, after which the fields are not valid any more. */
 static enum trace_status read_line(struct trace *trace, int *count, size_t *bytes)
 {
 	struct input *input = &trace->capture.input;
