@@ -62,7 +62,7 @@ class RunningDelay(KernelForwarding):
         # Rules that an earlier function left would be there twice.
         self._unroute()
         # Priority 100 comes before the rules of kernel forwarding. What comes back from the TUN
-        # device meets only those.
+        # device meets no rule of either, and follows the routes to the endpoints.
         lines = [
             f"link set dev {TUN} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
             f"route replace default dev {TUN} table {TABLE}",

@@ -8,7 +8,7 @@ from pathlib import Path
 from sfcperf.errors import MeasurementError
 
 SERVICES = "/proc/net/ip_vs"
-"""It exists where the kernel has IPVS."""
+"""It exists where IPVS is loaded, or part of the kernel."""
 ROUTE_TABLE = "1532"
 """Routing table in which the server's address is local."""
 FLAGS = ("--tcp-service", "--udp-service")

@@ -103,7 +103,8 @@ class Registers:
 
     @contextmanager
     def _errors(self, name: str) -> Iterator[None]:
-        """Turn an error of the block, or of Thrift, into a MeasurementError about the register."""
+        """Turn a refusal by the switch, or an error of Thrift, in the block into a MeasurementError
+        about the register."""
         from thriftpy2.thrift import TException
 
         try:
