@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-/* The finalizer of MurmurHash3. */
+/* Apply the finalizer of MurmurHash3 to a sum. Returns the hash. */
 static inline __attribute__((always_inline)) __u64 sdnmon_finish(__u64 sum)
 {
 	sum = (sum ^ sum >> 33) * 0xff51afd7ed558ccdULL;
@@ -17,8 +17,8 @@ static inline __attribute__((always_inline)) __u64 sdnmon_finish(__u64 sum)
 	return sum ^ sum >> 33;
 }
 
-/* Return the next number of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which makes all keys
- * from one secret. */
+/* Return the next number of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which makes all keys from
+ * one secret. `*state` is the secret at first. */
 static inline __u64 sdnmon_next_key(__u64 *state)
 {
 	__u64 mixed = *state += 0x9e3779b97f4a7c15ULL;
