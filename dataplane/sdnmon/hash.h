@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keyed hash of a flow, for BPF and userspace: strongly universal (MULTILINEAR; Lemire and Kaser,
- * "Strongly universal string hashing is fast", The Computer Journal 57(11), 2014), then the finalizer
- * of MurmurHash3 (A. Appleby, public domain), without which flows that are numbered consecutively
- * would be sampled too evenly or in runs.
+ * The keyed hash of a flow, for BPF and userspace: strongly universal (MULTILINEAR; Lemire and
+ * Kaser, "Strongly universal string hashing is fast", The Computer Journal 57(11), 2014), then the
+ * finalizer of MurmurHash3 (A. Appleby, public domain), without which flows that are numbered
+ * consecutively would be sampled too evenly or in runs.
  */
 #pragma once
 

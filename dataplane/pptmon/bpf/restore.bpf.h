@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Removing the header: the sink reports what it carried, and packets that became too long lose it. */
+/* Removing the header: the sink reports what it carried, and packets that became too long lose
+ * it. */
 #pragma once
 
 #include "add.bpf.h"

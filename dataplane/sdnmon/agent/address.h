@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of OpenFlow connections, as Open vSwitch writes them: tcp:IP:PORT (IPv6 in brackets) and
- * unix:PATH. */
+/* Addresses of OpenFlow connections, as Open vSwitch writes them: tcp:IP:PORT (IPv6 in brackets)
+ * and unix:PATH. */
 #pragma once
 
 #include <sys/socket.h>

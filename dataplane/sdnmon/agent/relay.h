@@ -28,7 +28,8 @@ struct relays {
 	unsigned int channel_count;
 };
 
-/* Read LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, which is changed and stays the caller's. 0, or -1 if it is none. */
+/* Read LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, which is changed and stays the caller's. 0, or -1
+ * if it is none. */
 int relay_add(struct relays *relays, char *text);
 
 /* Listen for switches. Returns 0, or -1 after complain(). */
