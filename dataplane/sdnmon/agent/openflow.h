@@ -62,6 +62,7 @@ enum sdnmon_error {
 	SDNMON_BUSY,
 };
 
+/* get16() and so on read a number; put16() and so on write one, and return the place behind it. */
 #define DEFINE_NUMBER(bits)                                                                        \
 	static inline __u##bits get##bits(const __u8 *from)                                        \
 	{                                                                                          \
