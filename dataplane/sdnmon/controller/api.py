@@ -37,6 +37,7 @@ MOST_BODY_BYTES = 1 << 23
 STATISTICS_AT_ONCE = 4
 """How many answers with statistics are sent at a time. Each has a whole table in memory."""
 _LINES_AT_ONCE = 1000
+"""Lines of a piece."""
 _CONFIDENCE = 0.95
 _DESCRIPTION = """\
 Controls switches that an agent of SDN-Mon stands before. Switches are named by their datapath ID,
@@ -76,7 +77,7 @@ def application(mon: SdnMon, token: str) -> FastAPI:
 
 def description() -> dict[str, Any]:
     """Return the OpenAPI description of the interface."""
-    nobody: Any = None
+    nobody: Any = None  # the description calls no switch
     return application(nobody, "").openapi()
 
 
@@ -118,6 +119,7 @@ def _add_switches(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _switch(switch: Any) -> models.SwitchAnswer:
+    """Describe a connected switch."""
     found = switch.features
     features = found and models.FeaturesAnswer(
         most_slots=found.most_slots, most_entries=found.most_entries, fields=list(found.fields)
@@ -131,6 +133,7 @@ def _switch(switch: Any) -> models.SwitchAnswer:
 
 
 def _number(switch: str) -> int:
+    """Return the datapath ID that 16 hexadecimal digits say."""
     return int(switch, 16)
 
 
@@ -222,6 +225,8 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
     }
 
     def read(switch: str, buffers: bool) -> Statistics:
+        """Read the statistics of a switch, and take a place in `room`, which the caller gives back.
+        Raises LimitExceeded if there is none, and CallError."""
         if not room.acquire(blocking=False):
             raise LimitExceeded(
                 f"{STATISTICS_AT_ONCE} answers with statistics are being sent", where=switch
@@ -302,6 +307,7 @@ def _volume(statistics: Statistics) -> models.VolumeAnswer:
         raise AgentRefusal(Reason.BAD_VALUE, "the sampling ratio is 0: no flow is sampled")
 
     def estimate(x: Any) -> models.EstimateAnswer:
+        """Estimate a total from what each entry has."""
         found: Estimate = total_of_all_flows(x[~added], statistics.ratio, x[added], _CONFIDENCE)
         values = asdict(found)
         values.pop("confidence")
@@ -320,6 +326,7 @@ def _volume(statistics: Statistics) -> models.VolumeAnswer:
 
 # --- errors ---
 
+# What an error is answered; 502 for all others.
 _STATUS: dict[object, int] = {
     NoSuchSwitch: 404,
     NoAgent: 409,

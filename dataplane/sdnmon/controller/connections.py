@@ -20,15 +20,17 @@ descriptors may be connections."""
 MOST_PORTS = 4096
 """Most ports of a switch: os-ken keeps a description of each."""
 _LOOK_S = 0.2
+"""How often connections are looked at."""
 _LOGGER = logging.getLogger(__name__)
 
 
 class Connections:
-    """The connections of switches that are open. It limits how many there are."""
+    """The connections of switches that are open. It limits how many there are. Each thread that
+    takes one calls `serve`; one thread calls `end_idle`."""
 
     def __init__(self) -> None:
         self._open: dict[socket.socket, Datapath | None] = {}
-        """The value is None while its thread has just begun."""
+        """Connection -> os-ken's object for it; None while that is being made."""
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def serve(self, connection: socket.socket, address: Any) -> None:
@@ -48,21 +50,25 @@ class Connections:
             connection.close()
 
     def end_idle(self) -> None:
-        """End, for ever, connections that do not say in time which switch they are, and those of
-        switches that have too many ports."""
+        """Look at the connections for ever. End those that do not say in time which switch they
+        are, and those of switches that have too many ports."""
         idle = IdleConnections[socket.socket]()
         while True:
             now = list(self._open.items())
             overdue = idle.overdue(connection for connection, datapath in now if _waits(datapath))
-            for connection in [*overdue, *(c for c, datapath in now if _has_too_many(datapath))]:
+            for connection in [
+                *overdue,
+                *(c for c, datapath in now if _has_too_many_ports(datapath)),
+            ]:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
             hub.sleep(_LOOK_S)
 
 
 def _waits(datapath: Datapath | None) -> bool:
+    """Whether a connection has not said yet which switch it is."""
     return datapath is None or datapath.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER)
 
 
-def _has_too_many(datapath: Datapath | None) -> bool:
+def _has_too_many_ports(datapath: Datapath | None) -> bool:
     return datapath is not None and len(datapath._ports or ()) > MOST_PORTS
