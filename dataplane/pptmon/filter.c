@@ -11,6 +11,8 @@
 
 #define VALUE_BYTES 64 /* has room for an IPv6 address and its prefix length */
 
+/* Parse the value of a part, such as sport=80, whose key is `key`. Keys of the source begin with
+ * s. */
 static void parse_protocol(struct ppt_filter *filter, const char *key, const char *value)
 {
 	(void)key;

@@ -56,10 +56,7 @@ class Connections:
         while True:
             now = list(self._open.items())
             overdue = idle.overdue(connection for connection, datapath in now if _waits(datapath))
-            for connection in [
-                *overdue,
-                *(c for c, datapath in now if _has_too_many_ports(datapath)),
-            ]:
+            for connection in [*overdue, *(c for c, datapath in now if _has_too_many(datapath))]:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
             hub.sleep(_LOOK_S)
@@ -70,5 +67,6 @@ def _waits(datapath: Datapath | None) -> bool:
     return datapath is None or datapath.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER)
 
 
-def _has_too_many_ports(datapath: Datapath | None) -> bool:
+def _has_too_many(datapath: Datapath | None) -> bool:
+    """Whether a switch has more ports than MOST_PORTS."""
     return datapath is not None and len(datapath._ports or ()) > MOST_PORTS
