@@ -103,7 +103,7 @@ struct ppt_settings {
 	__u8 carrier; /* enum ppt_carrier */
 	__u8 metrics[PPT_METRICS]; /* of a source: taken in turn */
 	__u8 metric_count;
-	__u8 resolve_offloads; /* 1: egress is hardware: super-packets leave without stale offsets */
+	__u8 resolve_offloads; /* 1: egress is hardware, so the kernel segments super-packets */
 	__u8 filtered; /* 1: there is a filter */
 	__u8 first; /* of a source, 1: take the first packet of a period, as in the paper */
 	__u32 mtu; /* of the egress interface: bytes of its packets, without Ethernet */

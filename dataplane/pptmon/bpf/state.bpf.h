@@ -11,8 +11,8 @@ __u64 alive_ns; /* CLOCK_MONOTONIC: when the process last showed itself */
 
 /* When the next sample is due, and how many there were. */
 struct {
-	__u64 due_ns;
-	__u32 number;
+	__u64 due_ns; /* by sampling_clock() */
+	__u32 number; /* samples of this source so far */
 } sampler;
 
 /* Once a sample is due, each packet is taken with this probability, in 2^-32. User space sets it
@@ -33,7 +33,7 @@ struct {
 	__type(value, struct work);
 } works SEC(".maps");
 
-/* A packet inside the VNF. */
+/* A packet inside the VNF, as `in_flight` keeps it. */
 struct transit {
 	__u64 entered_ns;
 	__u32 token; /* the value in its hop meanwhile */
@@ -64,6 +64,7 @@ static __always_inline void count(enum ppt_counter counter)
 		(*value)++;
 }
 
+/* Return the scratch memory of this CPU; NULL for the verifier alone. */
 static __always_inline struct work *get_work(void)
 {
 	__u32 only = 0;
