@@ -75,6 +75,7 @@ static void parse_address(struct ppt_filter *filter, const char *key, const char
 }
 
 static char *const keys[] = { "proto", "src", "dst", "sport", "dport", NULL };
+/* What parses a part, by the place of its key in `keys`. */
 static void (*const parsers[])(struct ppt_filter *filter, const char *key, const char *value) = {
 	parse_protocol, parse_address, parse_address, parse_port, parse_port,
 };

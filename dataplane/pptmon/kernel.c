@@ -29,7 +29,7 @@ void lack(struct lacks *lacks, const char *format, ...)
 {
 	va_list arguments;
 
-	if (lacks->count == MAX_LACKS)
+	if (lacks->count == MAX_LACKS) /* further ones are left out */
 		return;
 	va_start(arguments, format);
 	vsnprintf(lacks->what[lacks->count++], sizeof(lacks->what[0]), format, arguments);
@@ -140,6 +140,8 @@ static void find_helpers(bool used[MAX_HELPERS])
 	elf_end(file);
 }
 
+/* Check that the kernel has each BPF helper that our programs call, and lets them read its
+ * memory. */
 static void check_helpers(struct lacks *lacks)
 {
 	bool used[MAX_HELPERS];

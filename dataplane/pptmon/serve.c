@@ -56,7 +56,7 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 {
 	const struct itimerspec period = {
 		.it_interval.tv_nsec = TICK_MS * 1000000L,
-		.it_value.tv_nsec = 1,
+		.it_value.tv_nsec = 1, /* the first tick comes at once */
 	};
 
 	interfaces[0] = ingress;

@@ -213,7 +213,7 @@ static bool is_chosen(const struct fields_chosen *chosen, int field)
 
 void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *config)
 {
-	__u8 at = 0, *mask;
+	__u8 at = 0, *mask; /* `at`: offset of the next field */
 
 	memset(config->mask, 0, sizeof(config->mask));
 	config->depth = SDNMON_TO_LINK;

@@ -302,6 +302,7 @@ static __always_inline int read_ports(const struct cursor *cursor, struct sdnmon
 	return SDNMON_READ;
 }
 
+/* Read the type and code of ICMP or ICMPv6. */
 static __always_inline int read_icmp(const struct cursor *cursor, struct sdnmon_frame *frame,
 				     __u32 left)
 {
@@ -445,6 +446,7 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 	return read_transport(cursor, frame, protocol, left);
 }
 
+/* Read IP and what it carries, if the cursor is in front of IP. */
 static __always_inline int read_ip(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	if (cursor->protocol == bpf_htons(ETH_P_IP))

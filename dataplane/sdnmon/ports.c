@@ -224,6 +224,7 @@ void ports_keep(const char *folder, const int *ifindexes, unsigned int count)
 	for_each(folder, detach_unless_kept, &kept);
 }
 
+/* Put a port's interface on the list, if there is room (port_visitor). */
 static int list_one(const struct port *port, void *context)
 {
 	struct interfaces *list = context;
@@ -252,6 +253,7 @@ struct printing {
 	const char *separator;
 };
 
+/* Print a port (port_visitor). Its name is null if its interface is gone. */
 static int print_one(const struct port *port, void *context)
 {
 	struct printing *printing = context;

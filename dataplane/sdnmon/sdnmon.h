@@ -138,6 +138,7 @@ enum sdnmon_total {
 	SDNMON_TOTALS,
 };
 
+/* The totals of one CPU, by enum sdnmon_total. */
 struct sdnmon_totals {
 	__u64 packets[SDNMON_TOTALS];
 };
@@ -149,6 +150,7 @@ struct sdnmon_slot {
 	__u64 bytes;
 };
 
+/* An entry of the monitoring table. Its counts are those since it was made. */
 struct sdnmon_entry {
 	__u64 epoch; /* of the last packet; 0: none came */
 	__u64 packets;

@@ -180,6 +180,7 @@ static __always_inline void count(struct sdnmon_entry *entry, __u64 packets, __u
 
 /* --- sampling --- */
 
+/* Was the flow removed? As long as none was, nothing needs to be looked up. */
 static __always_inline bool is_excluded(const struct sdnmon_key *key)
 {
 	return READ(live.exclusions) && bpf_map_lookup_elem(&excluded, key);
@@ -218,6 +219,7 @@ static __always_inline enum sdnmon_total monitor(const struct sdnmon_key *key, _
 	struct sdnmon_entry *entry;
 	enum sdnmon_total drawn;
 
+	/* Outside of the sample only added entries count, and this flow has none. */
 	if (outside && !is_marked(hash))
 		return SDNMON_UNSAMPLED;
 	entry = bpf_map_lookup_elem(&table, key);
@@ -225,7 +227,7 @@ static __always_inline enum sdnmon_total monitor(const struct sdnmon_key *key, _
 		count(entry, packets, bytes);
 		return SDNMON_MONITORED;
 	}
-	if (outside)
+	if (outside) /* with no entry, or one from the time of a higher ratio */
 		return SDNMON_UNSAMPLED;
 	drawn = draw(key);
 	if (drawn != SDNMON_MONITORED)

@@ -238,6 +238,7 @@ static void print_intervals(const struct program *program, const struct sdnmon_e
 	fputs("]", printing->out);
 }
 
+/* Print the line of an entry, unless it was removed meanwhile (entry_visitor). */
 static int print_one(const struct program *program, const struct sdnmon_key *key,
 		     struct sdnmon_entry *entry, void *context)
 {

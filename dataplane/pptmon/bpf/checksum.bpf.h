@@ -208,7 +208,7 @@ static __noinline int set_ocs(struct __sk_buff *skb, struct work *work)
 {
 	const struct packet *packet = &work->packet;
 	__u32 surplus = packet->l4 + packet->l4_bytes;
-	__u32 at = surplus + (packet->l4_bytes & 1);
+	__u32 at = surplus + (packet->l4_bytes & 1); /* at an even offset from UDP */
 	__u32 bytes = packet->ip_end - surplus;
 	__be16 ocs = 0;
 

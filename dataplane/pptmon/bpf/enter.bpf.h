@@ -111,6 +111,7 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 		count(PPT_UNSUPPORTED);
 		return TC_ACT_UNSPEC;
 	}
+	/* Late, so that a packet that cannot be sampled does not take the period's sample. */
 	if (!claim())
 		return TC_ACT_UNSPEC;
 	number = __sync_fetch_and_add(&sampler.number, 1);

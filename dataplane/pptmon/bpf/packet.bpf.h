@@ -94,6 +94,8 @@ static __noinline int parse_v6(struct __sk_buff *skb, __u32 at, struct ip_fields
 	return ip.protocol == IPPROTO_FRAGMENT ? LOCATED_FRAGMENT : LOCATED;
 }
 
+/* Read an IP header at `at`, by its EtherType. Returns enum located; LOCATED_NOTHING: it is not
+ * IP. */
 static __always_inline int parse_ip(struct __sk_buff *skb, __u16 type, __u32 at,
 				    struct ip_fields *fields)
 {

@@ -54,7 +54,7 @@ static __always_inline int resizable(const struct packet *packet, __u32 at)
 	if (packet->gso_size)
 		return !packet->nsh && !packet->tagged && packet->protocol == IPPROTO_TCP &&
 		       packet->gso_size <= MAX_GSO_SIZE && at <= MAX_GSO_HEADERS;
-	/* What is before the gap stays where it is. */
+	/* What is before the gap stays where it is. An unfinished checksum must begin there. */
 	return packet->checksum_start < at;
 }
 

@@ -37,7 +37,7 @@ struct {
 struct transit {
 	__u64 entered_ns;
 	__u32 token; /* the value in its hop meanwhile */
-	__u32 used; /* 0: never */
+	__u32 used; /* 0: no packet has had this slot yet */
 };
 
 /* By the low bits of the token. The packet has only the low bits of the clock; here are all of

@@ -8,6 +8,7 @@
 #include "requests.h"
 #include "switch_ports.h"
 
+/* The process sets `notified`, `context` and how to attach; monitoring_open() does the rest. */
 struct monitoring {
 	struct state state;
 	struct switch_ports ports;

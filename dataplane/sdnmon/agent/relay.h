@@ -19,6 +19,7 @@ struct relay {
 	struct relays *all;
 };
 
+/* All relays of the process, and the channels that they have made. */
 struct relays {
 	struct loop *loop;
 	struct monitoring *monitoring;

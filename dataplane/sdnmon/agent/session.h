@@ -6,6 +6,7 @@
 #include "output.h"
 #include "statistics.h"
 
+/* The part of a channel that answers its controller. */
 struct session {
 	struct output *output; /* of the controller's end: answers are appended here */
 	struct statistics statistics;

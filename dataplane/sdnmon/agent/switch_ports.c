@@ -88,6 +88,7 @@ static void forget(struct port_list *list, __u32 number)
 
 void switch_ports_fix(struct switch_ports *ports, const char *interface)
 {
+	/* Its number is only its place in the list: the switch has not said one. */
 	struct switch_port *port = append(&ports->now, ports->now.count);
 
 	ports->fixed = ports->known = ports->changed = true;

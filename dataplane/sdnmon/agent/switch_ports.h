@@ -10,6 +10,7 @@
 #include "../state.h"
 #include "openflow.h"
 
+/* A port of the switch, or an interface that the options name. */
 struct switch_port {
 	__u32 number; /* of OpenFlow */
 	char name[IF_NAMESIZE];

@@ -85,6 +85,7 @@ def description() -> dict[str, Any]:
 
 
 def _add_switches(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that say what there is: switches, their status, notifications."""
     @app.get("/switches", tags=["switches"], operation_id="list_switches")
     def list_switches() -> dict[str, models.SwitchAnswer]:
         """Those that are connected, by datapath ID."""
@@ -141,6 +142,7 @@ def _number(switch: str) -> int:
 
 
 def _add_monitoring(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that begin and end monitoring, and reset the table."""
     tags: list[Any] = ["monitoring"]
     place = "/switches/{switch}/monitoring"
 
@@ -167,6 +169,7 @@ def _add_monitoring(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _add_settings(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that change one setting of a table."""
     shared: dict[str, Any] = {"tags": ["monitoring"], "responses": _CHANGE, "status_code": 204}
     place = "/switches/{switch}"
 
@@ -192,6 +195,7 @@ def _add_settings(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _add_entries(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that add and remove entries."""
     shared: dict[str, Any] = {"tags": ["entries"]}
     place = "/switches/{switch}/entries"
 
@@ -217,6 +221,7 @@ def _add_entries(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that read all entries. `room` limits how many answers are sent at a time."""
     room = threading.BoundedSemaphore(STATISTICS_AT_ONCE)
     shared: dict[str, Any] = {"tags": ["entries"]}
     lines = {"description": "JSON Lines: what there is, then a line for each entry"}
@@ -342,6 +347,7 @@ _STATUS: dict[object, int] = {
 
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(InputError)
+    """Let an error be answered by its HTTP status, `_STATUS`."""
     async def wrong(_: Request, error: InputError) -> JSONResponse:
         return refusal(422, str(error))
 

@@ -67,10 +67,11 @@ class PendingCalls:
         self._ended = False
 
     def begin(self, request: Request) -> PendingCall:
-        """Send a request and return it as a pending call. Raises SwitchLeft."""
+        """Send a request, and return it as a pending call. Raises SwitchLeft, and what `send`
+        raises."""
         with self._lock:
             call = PendingCall(request.kind, next(self._xids) % MOST_XID + 1)
-            if not self._ended:  # else nobody would ever fail it
+            if not self._ended:  # `end` has failed all calls, and would not fail this one
                 self._waiting[call.xid] = call
         try:
             if self._ended or not self._send(request, call.xid):

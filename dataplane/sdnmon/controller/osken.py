@@ -96,6 +96,7 @@ class _OneLineFormatter(logging.Formatter):
     sent something wrong."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return one line: the exception if there is one, else the last line of the message."""
         lines = record.getMessage().strip().splitlines() or [""]
         if record.exc_info and record.exc_info[1]:
             lines.append(repr(record.exc_info[1]))

@@ -47,6 +47,7 @@ static struct {
 	.capacity = 131072,
 };
 
+/* Places in `descriptions`. */
 enum option_place {
 	STATE,
 	FIELDS,
@@ -214,6 +215,7 @@ static int attach_all(void)
 	return 0;
 }
 
+/* Begin to monitor. If this fails, nothing of it stays. */
 static int switch_on(void)
 {
 	struct settings settings;
@@ -241,6 +243,7 @@ static int reset(void)
 		       : 0;
 }
 
+/* End the monitoring. It is no error if it is off already: there is no folder then. */
 static int switch_off(void)
 {
 	if (access(options.state, F_OK) == 0) {
@@ -268,6 +271,7 @@ static int detach(void)
 	return 0;
 }
 
+/* Change the settings that are given. All are checked before the first one is changed. */
 static int set(void)
 {
 	if (open_state())
@@ -359,7 +363,7 @@ static int events(void)
 
 static const struct tool_command {
 	const char *name;
-	int (*run)(void);
+	int (*run)(void); /* returns 0, or -1 after complain() */
 	bool takes_words, needs_words;
 } commands[] = {
 	{ "on", switch_on, .takes_words = true },
