@@ -86,6 +86,7 @@ def description() -> dict[str, Any]:
 
 def _add_switches(app: FastAPI, mon: SdnMon) -> None:
     """Add the routes that say what there is: switches, their status, notifications."""
+
     @app.get("/switches", tags=["switches"], operation_id="list_switches")
     def list_switches() -> dict[str, models.SwitchAnswer]:
         """Those that are connected, by datapath ID."""
@@ -346,8 +347,9 @@ _STATUS: dict[object, int] = {
 
 
 def _add_errors(app: FastAPI) -> None:
+    """Let errors be answered by HTTP: a wrong value by 422, others as `_STATUS` says."""
+
     @app.exception_handler(InputError)
-    """Let an error be answered by its HTTP status, `_STATUS`."""
     async def wrong(_: Request, error: InputError) -> JSONResponse:
         return refusal(422, str(error))
 
