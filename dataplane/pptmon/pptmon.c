@@ -136,7 +136,7 @@ static enum status run(const struct options *options, const sigset_t *signals)
 	if (find_usable(options->ingress, &ingress) == 0 &&
 	    find_usable(options->egress, &egress) == 0)
 		status = load_and_measure(options, &ingress, &egress, signals);
-	detach_both(NULL);
+	detach_both(NULL); /* what is still attached, if measure() failed */
 	attach_finish();
 	serve_close();
 	program_unload();

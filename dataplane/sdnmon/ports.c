@@ -248,6 +248,7 @@ void ports_detach_all(const char *folder)
 	rmdir(folder);
 }
 
+/* Where print_one() prints, and what between two ports. */
 struct printing {
 	FILE *out;
 	const char *separator;

@@ -33,6 +33,7 @@ int state_init(struct state *state, const char *folder)
 	sprintf(state->current, "%s/current", folder);
 	sprintf(state->next, "%s/next", folder);
 	sprintf(state->ports, "%s/ports", folder);
+	/* The folder may not be there yet, but its parent is. */
 	strcpy(parent, folder);
 	slash = strrchr(parent, '/');
 	if (slash && slash > parent)

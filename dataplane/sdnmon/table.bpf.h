@@ -52,6 +52,7 @@ struct {
 
 TABLE(totals, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct sdnmon_totals, 0);
 
+/* Notifications, each a struct sdnmon_event. The user side reads them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 64 * 1024);

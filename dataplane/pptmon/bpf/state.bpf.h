@@ -19,6 +19,7 @@ struct {
  * from the rate of packets (serve.c says why); at first every packet is taken. */
 __u32 pick = 0xffffffff;
 
+/* By enum ppt_counter. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, PPT_COUNTERS);
@@ -26,6 +27,7 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
+/* Scratch memory of each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -50,6 +52,7 @@ struct {
 	__type(value, struct transit);
 } in_flight SEC(".maps");
 
+/* Samples, each a struct ppt_event. User space reads them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, PPT_RING_BYTES);

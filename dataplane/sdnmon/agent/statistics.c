@@ -182,7 +182,7 @@ void statistics_continue(struct statistics *statistics, struct output *output)
 					 &statistics->place, keys, entries, &count, NULL);
 
 	statistics->begun = true;
-	if (error && error != -ENOENT) {
+	if (error && error != -ENOENT) { /* -ENOENT: these are the last entries */
 		complain("cannot read the monitoring table: %s", strerror(-error));
 		output_error(output, statistics->version, statistics->xid, SDNMON_REFUSED,
 			     last_complaint());
