@@ -21,7 +21,7 @@ void program_set_pick(__u32 pick);
  * nothing. */
 void program_show_alive(void);
 
-/* Return a counter's sum over the CPUs. */
+/* Return a counter's sum over the CPUs; 0 if it cannot be read. */
 __u64 program_counter(enum ppt_counter counter);
 
 /* Read all counters, by enum ppt_counter. */

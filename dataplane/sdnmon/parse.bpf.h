@@ -36,7 +36,7 @@
 
 struct vlan_tag {
 	__be16 tci;
-	__be16 type;
+	__be16 type; /* EtherType of what follows */
 };
 
 /* What is known of a frame. Before it is read, the program sets `length`, `tagged`, `tci` and

@@ -39,7 +39,7 @@
 
 struct pin {
 	const char *name;
-	int *fd;
+	int *fd; /* its descriptor is kept here */
 };
 
 __u64 program_epoch(const struct program *program)

@@ -153,7 +153,7 @@ class SdnMon(OSKenApp):
     def removeMonitoringEntry(
         self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> FlowChanges:
-        """Stop monitoring a flow or several."""
+        """Stop monitoring a flow or several, which then get no entry by themselves."""
         keys = self._keys(flow, switch_id, timeout_s)
         return self._change(messages.remove_entries(keys), switch_id, timeout_s)
 

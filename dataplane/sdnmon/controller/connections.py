@@ -34,7 +34,8 @@ class Connections:
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def serve(self, connection: socket.socket, address: Any) -> None:
-        """Serve a connection until it ends. Call it in a thread of its own."""
+        """Serve a connection until it ends, and close it. If there are too many, it is closed at
+        once. Call this in a thread of its own."""
         try:
             if len(self._open) >= self._most:
                 _LOGGER.warning("there are %d connections: no more are taken", self._most)
