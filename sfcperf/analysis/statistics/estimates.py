@@ -76,6 +76,7 @@ class Estimate:
     value: float | None
     """None without trials."""
     interval: Interval | None
+    """None if it is withheld."""
     withheld: str
     """Why there is no interval, as a clause; empty if there is one."""
 
@@ -146,7 +147,8 @@ def _median_withheld(values: Sequence[float], rules: Rules, counted: EventCounts
 
 def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts | None) -> str:
     """Say what forbids an interval of the mean: a mode that was missed, or may have been hit once;
-    empty if nothing does."""
+    empty if nothing does. `_counted` is not used: `estimate_of` calls this like
+    `_median_withheld`."""
     least = least_to_see(rules.rarest_mode)
     if len(values) < least:
         return (

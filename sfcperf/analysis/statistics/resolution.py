@@ -23,6 +23,7 @@ def rarest_mode(n: int) -> float:
 def least_to_see(share: float) -> int:
     """Return the fewest trials in which a mode of this share (0 < share < 1) is seen with a
     probability of 95 %: the inverse of `rarest_mode`."""
+    # Without the subtraction, rounding would add a trial where the quotient is a whole number.
     return ceil(log(UNSEEN) / log(1 - share) - 1e-9)
 
 

@@ -34,6 +34,7 @@ class CochranCox(Student):
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
         of_a, of_b = variance(a) / len(a), variance(b) / len(b)
         both = of_a + of_b
+        # Weight of the limit of a; without dispersion any weight would do.
         self._share = of_a / both if both else 1.0
         self._freedoms = (len(a) - 1, len(b) - 1)
         super().__init__(mean(b) - mean(a), sqrt(both), min(self._freedoms))
