@@ -66,6 +66,7 @@ class FloorRecord:
 
     @property
     def _freedom(self) -> int:
+        """Degrees of freedom of the variance between runs."""
         return sum(len(group) - 1 for group in self.sets)
 
     def _between(self, scale: Scale) -> float:
