@@ -195,6 +195,7 @@ def what_pays(row: Row) -> str:
 
 
 def _cost(found: Replication, runs: int, rounds: int) -> str:
+    """Return what an effort costs per side, in parentheses; empty if the costs are not known."""
     if found.run_s is None or found.round_s is None:
         return ""
     return f" (about {duration_text(runs * (found.run_s + rounds * found.round_s))} per side)"
@@ -228,7 +229,8 @@ def side_texts(row: Row, scale: units.Scale) -> tuple[str, str]:
 
 
 def _side_text(value: float | None, scale: units.Scale, other: float | None) -> str:
-    """Return a side's number with as many digits as tell it from the other side's number."""
+    """Return a side's number with as many digits as tell it from the other side's number; `–` for
+    None."""
     if value is None:
         return "–"
     apart = abs(value - other) if other is not None else 0.0
@@ -320,10 +322,12 @@ def grouped_differences(comparison: Comparison) -> Iterator[tuple[str, list[str]
 
 
 def _value(value: object) -> str:
+    """Return a value of a condition as text of at most 60 characters."""
     return shortened("not set" if value is None else level_text(value), 60)
 
 
 def _three_digits(value: float) -> str:
+    """Format a value with three significant digits, and at most six decimal places."""
     if not value:
         return "0"
     decimals = max(0, 2 - floor(log10(abs(value))))

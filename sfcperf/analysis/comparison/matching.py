@@ -96,7 +96,7 @@ def _factors(
         if name in options.ignore or (options.match and name not in options.match):
             continue
         levels = [side.levels_of(name) for side in sides]
-        # A factor that one side lacks and the other varies is kept, so that nothing matches, and the
+        # A factor that one side lacks and the other varies is kept. Nothing matches then, and the
         # reasons name the factor.
         if all(levels) or max(map(len, levels)) > 1:
             factors.append(name)

@@ -236,7 +236,8 @@ class _Sizes:
         more than MOST_RUNS."""
         spread = sqrt(self.between + self.within / rounds)
         # `needed` takes observed trials and uses only their dispersion. Two made-up values per side
-        # have the one given here; of pairs, the two differences have it.
+        # have the dispersion `spread`; of pairs, the two differences have sqrt(2) times it, as the
+        # difference of two sides has.
         high = [spread / sqrt(2), -spread / sqrt(2)]
         a = [0.0, 0.0] if self.question.paired else high
         size = needed(
