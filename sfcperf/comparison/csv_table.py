@@ -53,8 +53,8 @@ def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
 
 def _of_runs(row: Row) -> list[object]:
     """Return the cells about runs, of baseline and candidate: numbers of runs, dispersions between
-    runs, dispersions of rounds. Dispersions are ratios where all values are positive, else in the
-    unit; None for one run per side."""
+    runs, dispersions between rounds. Dispersions are ratios where all values are positive, else in
+    the unit. For one run per side the numbers are 1, and there are no dispersions (None)."""
     if row.replication is None:
         return [1, 1, None, None, None, None]
     a, b = row.replication.a, row.replication.b

@@ -63,8 +63,8 @@ def headline(comparison: Comparison) -> str:
         )
     )
     text = f"{wording.scope(comparison)}{found}"
-    # A text that starts with a part starts with a label. That is the user's own word, and keeps its
-    # first letter.
+    # A text that begins with a change usually begins with the label of a probe. That is the user's
+    # own word, and keeps its first letter.
     return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
 
 
@@ -130,7 +130,7 @@ def _amount(row: Row, comparison: Comparison) -> str:
 
 
 def _percent(row: Row) -> str:
-    """Return the relative difference without its sign for per cent; empty for a baseline of 0."""
+    """Return the relative difference without `%`; empty for a baseline of 0."""
     return wording.relative_text(row.relative).removesuffix(" %") if row.relative else ""
 
 

@@ -21,6 +21,7 @@ fixed, so that the same results give the same figure."""
 _ASIDE, _MOST_ASIDE = 0.012, 0.05
 """Distance between neighbouring series, and most between the outermost: shares of the x axis."""
 _GROUPED = ("bar", "box")
+"""Kinds of figures whose series stand beside each other at each level."""
 
 
 def series_marks(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -> None:
@@ -205,10 +206,13 @@ def _boxes(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 
 def _group_width(plot: Plot) -> float:
+    """Return the width of a bar or box, as a share of the distance between two levels."""
     return 0.8 / max(len(plot.series), 1)
 
 
 def _grouped_position(plot: Plot, point: Point, index: int) -> float:
+    """Return the place of a point on an axis of bars or boxes, where series stand beside each
+    other."""
     offset = (index - (len(plot.series) - 1) / 2) * _group_width(plot)
     return plot.place(point.level) + offset
 
@@ -230,6 +234,8 @@ def _thin() -> float:
 
 
 def _y(point: Point, plot: Plot) -> float:
+    """Return the value of a point in the unit that is drawn; NaN, for which nothing is drawn,
+    without one."""
     value = plot.estimate(point.summary).value if point.summary is not None else None
     return float("nan") if value is None else value * plot.spec.y_scale
 

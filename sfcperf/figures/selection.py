@@ -109,6 +109,8 @@ def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpe
 def _named(
     name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec], others: Sequence[str]
 ) -> FigureSpec:
+    """Find a figure by its name: one of the workflow (`own`), or an automatic one (`defaults`).
+    Raises InputError, listing all names and those of `others`, if there is none."""
     known = [*(figure.name for figure in (*own, *defaults)), *others]
     _check_known("--figure", "there is no figure", name, known)
     return {figure.name: figure for figure in (*defaults, *own)}[name]
@@ -135,8 +137,8 @@ def _requested(
 def _rows_of(
     option: str, value: str | None, rows: Sequence[Summary], of: Callable[[Summary], str]
 ) -> list[Summary]:
-    """Return the rows for which `of` gives `value`, all rows for None. Raises InputError, naming
-    the option, if there are none."""
+    """Return the rows for which `of` gives `value`; all rows if `value` is None, because the option
+    was not given. Raises InputError, naming the option, if there are none."""
     _check_known(option, "there are no results of", value, dict.fromkeys(map(of, rows)))
     return [row for row in rows if value in (None, of(row))]
 
@@ -168,7 +170,7 @@ def _changed(
     if request.series is not None and request.series == x:
         raise InputError("this factor is on the x axis already", where="--series")
     kind = cast("FigureKind", request.kind) or figure.kind
-    numbers = all(map(is_number, axis_levels(x, results.scenarios)))
+    numeric = all(map(is_number, axis_levels(x, results.scenarios)))
     wanted_centre = figure.centre
     centre = cast("Centre", request.centre) or (wanted_centre if kind in CENTRED else None)
     figure = replace(
@@ -177,7 +179,7 @@ def _changed(
         series=series,
         x_label=figure.x_label if x == figure.x else "",
         kind=kind,
-        fit=figure.fit if x == figure.x and kind in FITTED and numbers else "none",
+        fit=figure.fit if x == figure.x and kind in FITTED and numeric else "none",
         centre=centre,
     )
     if request.x or request.series or request.kind or centre != wanted_centre:

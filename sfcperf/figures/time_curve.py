@@ -12,10 +12,11 @@ from sfcperf.results.records import TrialRecord
 
 @dataclass(frozen=True)
 class TimeStep:
-    """Mean or median of the trials in a step of time, with its interval, in the metric's unit."""
+    """The centre (mean or median) of the trials in a step of time, with its interval, in the
+    metric's unit."""
 
     start_s: float
-    """Start of the step, from the first value of the series on."""
+    """Start of the step, in seconds since the start of the trial's series."""
     end_s: float
     value: float
     low: float | None
@@ -49,6 +50,7 @@ def time_curve(
 def _step(
     start_s: float, end_s: float, values: Sequence[float], rules: Rules, centre: Centre
 ) -> TimeStep:
+    """Estimate the centre of all trials in one step of time. `values`: a value of each trial."""
     found = estimate_of(values, rules, centre)
     assert found.value is not None  # there are values
     ends = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
