@@ -233,6 +233,7 @@ def _side_text(value: float | None, scale: units.Scale, other: float | None) -> 
     None."""
     if value is None:
         return "–"
+    # The distance takes the place of a half-width, but not below a thousandth of the value.
     apart = abs(value - other) if other is not None else 0.0
     return scale.with_unit(scale.number(value, max(apart, abs(value) * 1e-3) or None))
 

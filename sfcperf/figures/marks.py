@@ -67,7 +67,8 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 def distribution_marks(axes: Axes, plot: Plot) -> None:
     """Draw empirical distributions, for each scenario: a thick line over all samples of its valid
-    trials, behind it a thin line for each trial, and the band of a typical trial."""
+    trials, behind it a thin line for each trial, and the band of a typical trial. Of distributions
+    of trials there is the thick line alone."""
     for index, point in enumerate(plot.points):
         look = palette.style(index)
         trials = plot.samples(point)

@@ -216,7 +216,9 @@ def resolve(
     distinguishing = [name for name in varying(scenarios) if name != spec.x]
     if spec.series is not None:
         distinguishing = [spec.series, *(name for name in distinguishing if name != spec.series)]
+    # Names that the figure's legend gives to levels.
     names = {(factor, level): name for factor, level, name in spec.legend}
+    # Name of a series -> key of a level on the x axis -> point.
     groups: dict[str, dict[str, Point]] = {}
     levels: dict[str, Any] = {}
     for scenario in scenarios:

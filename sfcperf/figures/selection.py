@@ -159,7 +159,9 @@ def _changed(
     figure: FigureSpec, request: FigureRequest, results: Results, *, many: bool
 ) -> FigureSpec:
     """Change a figure as the request says. A fitted line is kept only if the kind shows one and the
-    x axis stays the same and is numeric. A figure that was changed gets another name."""
+    x axis stays the same and is numeric. A figure that was changed gets another name. `many`:
+    whether there are several runs, which are then the series unless the request names another or
+    they are on the x axis."""
     factors = factor_names(results.scenarios)
     for option, name in (("--x", request.x), ("--series", request.series)):
         _check_known(option, "there is no factor", name, factors)

@@ -37,7 +37,9 @@ class RemainingTime:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._ended_at = clock()
+        """When the last trial ended, or, before that, when the first one could begin."""
         self._left_s = 0.0
+        """Planned time of the trials to come."""
         self._trials: list[tuple[float, float]] = []
         """Planned and actual duration of each trial that ended, in order."""
 

@@ -81,8 +81,9 @@ class PathTimes:
     path: str
     """`forward`, `reverse` or ROUND_TRIP."""
     trials: tuple[TrialTimes, ...]
+    """The valid trials with telemetry of pptmon, or with times of SFFs."""
     unobserved: tuple[str, ...] = ()
-    """Ids of the valid trials in which no monitor observed a packet."""
+    """Ids of the other valid trials."""
 
 
 def path_times(run: RunStore) -> Iterator[PathTimes]:

@@ -43,7 +43,8 @@ def compare_all(
     options: Options | None = None,
     floors: NoiseFloors | None = None,
 ) -> Comparison:
-    """Compare each candidate with the baseline. All rows are one family of tests.
+    """Compare each candidate with the baseline. The rows of primary metrics, of all candidates, are
+    one family of tests; the other rows are another.
 
     Variants of one run are compared round by round, because the trials of a round are close in
     time; different runs are compared as independent groups. If a side has several runs, the run is
@@ -183,9 +184,9 @@ _Trials = Sequence[tuple[int, TrialRecord]]
 
 
 def _samples(matched: Match, paired: bool, several: Sequence[bool]) -> tuple[Sample, Sample]:
-    """Return the valid trials of both sides that have a sample of the metric. If paired, only
-    rounds in which both sides have one count, in the order of rounds. `several`: for each side,
-    whether it has several runs."""
+    """Return the valid trials of both sides that have a sample of the metric. If paired, a round
+    counts only if both sides have such a trial in it, and the trials are in the order of rounds.
+    `several`: for each side, whether it has several runs."""
     a, b = (_values(trials, matched.metric.name) for trials in (matched.a, matched.b))
     if paired:
         both = {(v.run, v.record.round) for v in a} & {(v.run, v.record.round) for v in b}

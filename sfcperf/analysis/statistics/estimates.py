@@ -157,6 +157,7 @@ def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts 
             "(design.rarest_mode)"
         )
     outliers = len(find_outliers(values))
+    # With fewer trials than show a usual mode, an outlier may be the only hit of one.
     if outliers and len(values) < least_to_see(USUAL_RAREST_MODE):
         are = "is an outlier" if outliers == 1 else "are outliers"
         return f"{outliers} of {len(values)} trials {are}: there may be a second mode"

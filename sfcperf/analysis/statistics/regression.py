@@ -140,14 +140,15 @@ def _half_width(
     import numpy as np
 
     count = len(without)
-    variance = float(np.sum((without - slope) ** 2))
-    if not isfinite(variance):
+    squares = float(np.sum((without - slope) ** 2))
+    if not isfinite(squares):
         return None
     if by_round:
         # If every round has all levels, the slope is the mean of the rounds' slopes, and this is
         # Student's t of that mean: exact for normal trials.
-        return t_quantile(count - 1, confidence) * sqrt(variance * (count - 1) / count)
-    return t_quantile(_freedom(dx), confidence) * sqrt(variance)
+        return t_quantile(count - 1, confidence) * sqrt(squares * (count - 1) / count)
+    # The sum of squares itself is HC3's variance.
+    return t_quantile(_freedom(dx), confidence) * sqrt(squares)
 
 
 def _freedom(dx: Array) -> float:

@@ -165,7 +165,7 @@ def joined(
     store: RunStore, series: Collection[str] | None = None
 ) -> Iterator[pyarrow.RecordBatchReader]:
     """Join trials and telemetry: give rows with JOINED_COLUMNS, in batches, so that memory does not
-    grow with the run's telemetry.
+    grow with the run's telemetry. The batches must be read within the context.
 
     One row per trial, metric and telemetry series (source, metric, unit), in the order of
     trials.jsonl; a trial without telemetry has one row per metric, with the series' columns empty.

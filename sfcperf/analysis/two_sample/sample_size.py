@@ -127,6 +127,7 @@ def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
 
     freedom = n - 1 if paired else 2 * n - 2
     centre = effect * sqrt(n if paired else n / 2)
+    # Standard deviations that may be estimated, relative to the true one.
     estimated = np.sqrt(chdtri(freedom, _MIDDLES) / freedom)
     limit = float(stdtrit(freedom, 1 - alpha / 2)) * estimated
     return float(np.mean(ndtr(centre - limit) + ndtr(-centre - limit)))
