@@ -44,7 +44,8 @@ def scope(comparison: Comparison) -> str:
 
 def percent(value: float | None, half: float | None = None, *, sign: bool = True) -> str:
     """Return a ratio as per cent, with as many digits as the half-width `half` (a ratio) of its
-    interval justifies; `–` for None."""
+    interval justifies, or three without one; `–` for None. `sign`: whether a positive number gets a
+    `+`."""
     if value is None:
         return "–"
     text = units.number(100 * value, None if half is None else 100 * half)
@@ -171,6 +172,7 @@ def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.
     together = sqrt(fmean(value * value for value in found))
     if row.replication.ratios:
         return percent_text(together)
+    # A tenth of the value in place of a half-width gives three digits.
     return scale.with_unit(scale.number(together, together / 10 or None))
 
 

@@ -106,8 +106,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure with its points: a specification, resolved against the results of one run or
-    several."""
+    """A figure with its points, which `resolve` makes from a specification and the results of one
+    run or several."""
 
     spec: FigureSpec
     series: tuple[Series, ...]

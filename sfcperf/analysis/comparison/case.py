@@ -27,7 +27,8 @@ from sfcperf.results.values import Metric
 
 @dataclass(frozen=True)
 class Case:
-    """One metric in one scenario on both sides: the input from which a row is evaluated."""
+    """One metric in one scenario on both sides: the input from which `evaluation` makes a row.
+    `engine` collects it."""
 
     candidate: str
     """Name of the side that is compared with the baseline."""

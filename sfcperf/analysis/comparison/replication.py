@@ -40,7 +40,7 @@ _WORTH = 0.9
 
 @dataclass(frozen=True)
 class Costs:
-    """What a run costs, in seconds."""
+    """What a run costs, in seconds; `costs_of` takes it from the runs' manifests and trials."""
 
     run_s: float
     """Time that a run takes besides its rounds: start, warm-up, analysis."""
@@ -148,7 +148,7 @@ def _dispersions_of(sample: Sample, scale: Scale) -> _Dispersions:
 
 @dataclass(frozen=True)
 class Question:
-    """What further runs are to decide about an undecided row."""
+    """What further runs are to decide about an undecided row; `evaluation` asks it of `advice`."""
 
     shift: float
     """Shift that was observed, on the scale."""

@@ -24,7 +24,7 @@ def percent_text(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """The trials of one side that count, in the order of rounds."""
+    """The trials of one side that count for one row, in the order of rounds. `engine` makes it."""
 
     trials: tuple[str, ...]
     """Ids of the trials; on a side of several runs with the number of the run, from 1:

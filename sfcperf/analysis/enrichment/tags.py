@@ -57,7 +57,8 @@ class Subjects:
 
 @dataclass(frozen=True)
 class TagFile(ABC):
-    """A file with tags, read and checked."""
+    """A file with tags, read and checked (`read_table`, `open_database`). The analysis `enrich`
+    calls `match` once per file."""
 
     kind: ClassVar[Literal["csv", "mmdb"]]
     file: str

@@ -66,6 +66,7 @@ def _critical(n: int, alpha: float, paired: bool) -> int | None:
     else:
         # Ranks are doubled there: every other index is a sum of ranks.
         tail = rank_sum_null(range(2, 4 * n + 1, 2), n).at_least[::2]
+    # A sum with a tail of 0 cannot occur.
     reached = (tail > 0) & (2 * tail <= alpha * (1 + 1e-9))
     return int(reached.argmax()) if reached.any() else None
 

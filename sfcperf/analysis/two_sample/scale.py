@@ -31,6 +31,7 @@ class Scale:
     def bounds(self, margin: float, absolute: bool) -> tuple[float, float] | None:
         """Return the margin around no shift, on this scale. `absolute`: whether `margin` is in the
         unit, not a ratio of the baseline. None for a relative margin and a baseline of 0."""
+        # A scale of ratios takes the margin as a ratio of the baseline.
         share = margin / self.centre if absolute and self.centre else margin
         if self.ratios:
             # A margin of 100 % or more has no lower ratio, and is made symmetric.
