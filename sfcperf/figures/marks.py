@@ -25,7 +25,8 @@ _GROUPED = ("bar", "box")
 
 
 def series_marks(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -> None:
-    """Draw a series as the figure's kind says. `joined`: whether a line connects its points."""
+    """Draw a series as the figure's kind says. `index`: place of the series in the figure, which
+    gives its style; `joined`: whether a line connects its points."""
     if plot.spec.kind == "bar":
         _bars(axes, plot, series, index)
     elif plot.spec.kind == "box":

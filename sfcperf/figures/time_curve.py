@@ -27,9 +27,9 @@ class TimeStep:
 def time_curve(
     records: Iterable[TrialRecord], metric: str, rules: Rules, centre: Centre
 ) -> list[TimeStep]:
-    """Return the steps of time that all trials have, in order. `records`: trials that count, in
-    order of time. Empty if a trial does not say how long its steps are, or if these lengths
-    differ."""
+    """Return the steps of time in which all trials have a number, in order. `records`: trials that
+    count, in order of time. Empty without trials; if a trial has no series of the metric, or does
+    not say how long its steps are; and if these lengths differ."""
     series: list[Sequence[float]] = []
     lengths_s: set[float] = set()
     for record in records:

@@ -152,6 +152,7 @@ def _row(
         paired=case.paired,
         a=case.a,
         b=case.b,
+        # On a scale without ratios, differences are in the unit.
         difference=_estimate(tests, Scale(False, tests.scale.centre), confidence, ranks),
         relative=_relative(tests, confidence, ranks),
         mean_difference=_estimate(tests, Scale(False, 0.0), confidence, ranks=False),

@@ -124,6 +124,7 @@ def _why_withheld(values: Sequence[float], tick: float | None, counted: EventCou
         return "one trial shows no dispersion"
     deviations = scaled(values)
     if deviations is None:
+        # The tick or the counts then give the interval its width.
         if tick is None and counted is None:
             return "all trials gave the same value, and the resolution of the metric is not known"
         return ""

@@ -31,7 +31,7 @@ def tick_of(values: Sequence[float], declared: float | None = None) -> float | N
     """Return the resolution of values, in their unit: as declared, or, if many values are tied, the
     smallest distance of two that differ.
 
-    None if there are too few ties to tell (at most half of the values repeat another), or if all
+    None if there are too few ties to tell (fewer than half of the values repeat another), or if all
     values are equal: then the resolution may be anything.
     """
     if declared is not None:

@@ -43,7 +43,7 @@ class CombinedTest(ShiftTest):
 
     @property
     def p(self) -> float | None:
-        """Largest p of the members that could test."""
+        """Largest p of the members that could test; None if none could."""
         return _largest(member.p for member in self._members)
 
     @property
@@ -61,11 +61,11 @@ class CombinedTest(ShiftTest):
         return min(low for low, _ in known), max(high for _, high in known)
 
     def p_above(self, bound: float) -> float | None:
-        """Largest p of the members that could test."""
+        """Largest p of the members that could test; None if none could."""
         return _largest(member.p_above(bound) for member in self._members)
 
     def p_below(self, bound: float) -> float | None:
-        """Largest p of the members that could test."""
+        """Largest p of the members that could test; None if none could."""
         return _largest(member.p_below(bound) for member in self._members)
 
 
