@@ -64,7 +64,7 @@ def headline(comparison: Comparison) -> str:
     )
     text = f"{wording.scope(comparison)}{found}"
     # A text that begins with a change usually begins with the label of a probe. That is the user's
-    # own word, and keeps its first letter.
+    # own word, and keeps its first letter. (No text begins with "\0", which stands for no change.)
     return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
 
 

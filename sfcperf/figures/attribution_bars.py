@@ -174,8 +174,8 @@ def _bar(path: Document) -> Bar:
 
 
 def _timed(path: Document) -> Iterator[tuple[str, Document]]:
-    """Yield names and times of the VNFs whose time is known, then of the other parts. These times
-    add up to the end-to-end time minus the residual."""
+    """Yield names and times of the VNFs whose time is known, then of the other parts. In trials
+    that have all of them, these times add up to the end-to-end time minus the residual."""
     for function in path["functions"]:
         if function["time"] is not None:
             yield function["name"], function["time"]

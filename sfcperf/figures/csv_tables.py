@@ -30,6 +30,7 @@ def data_csv(plot: Plot) -> str:
             row = point.summary
             cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
             if row is None:
+                # For the unit, the statistics and the drawn values.
                 blanks = [""] * (1 + len(statistics) + len(_DRAWN))
                 rows.append([*cells, *blanks, point.state, "no trial", "", ""])
                 continue

@@ -38,6 +38,7 @@ class FigureRequest:
     kind: str | None = None
     """Kind of figure, named as in the workflow's figures."""
     centre: str | None = None
+    """`mean` or `median`."""
 
 
 def chosen_figures(

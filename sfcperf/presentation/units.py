@@ -109,6 +109,7 @@ def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
 def scaled_unit(factor: float, unit: str, metric: str = "") -> str:
     """Return the unit of values in `unit` that were multiplied by `factor`: `ms` for 0.001 and
     `us`. A factor that belongs to no unit is named in the text."""
+    # The scales that `scale_for` chooses for values of all usual magnitudes.
     known = (scale_for([10.0**power], unit, metric) for power in range(-12, 16))
     for scale in known:
         if math.isclose(scale.factor, factor):
@@ -161,7 +162,7 @@ def number(value: float | None, half_width: float | None = None) -> str:
 
 
 def estimate(mean: float | None, half_width: float | None) -> str:
-    """Format `mean ± half-width`, both to the same decimal place; the mean alone without a
+    """Format `mean ± half-width`, both to the same decimal place; the mean alone without a finite
     half-width."""
     if mean is None or half_width is None or not math.isfinite(mean + half_width):
         return number(mean)

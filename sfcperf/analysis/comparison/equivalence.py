@@ -39,9 +39,10 @@ _SPREAD_ALPHA = 0.05
 def coarseness(a: Sequence[float], b: Sequence[float], metric: Metric) -> float:
     """Return how far rounding may have moved the difference of the sides, in the metric's unit.
 
-    0 if both sides have a dispersion of a tick or more, which averages the rounding out. With less
-    dispersion each side may be half a tick off, together a tick. Infinite if all values are equal
-    and the metric declares no tick: then nothing tells the resolution.
+    0 if both sides have a dispersion of a tick or more, which averages the rounding out; also 0 if
+    the metric declares no tick and differing values show none. With less dispersion each side may
+    be half a tick off, together a tick. Infinite if all values are equal and the metric declares no
+    tick: then nothing tells the resolution.
     """
     values = [*a, *b]
     tick = tick_of(values, metric.tick)

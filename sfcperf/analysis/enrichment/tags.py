@@ -25,6 +25,7 @@ class Tag:
     id: str
     """Trial id, or name of the source."""
     tag: str
+    """Name of the tag."""
     value: str | int | float | bool
     file: str
     """File that the tag comes from, as the workflow names it."""

@@ -41,7 +41,8 @@ class Dependence:
     trend_p: float | None
     """Two-sided p of a trend (Mann-Kendall)."""
     drift_ratio: float | None
-    """Median of the last third over that of the first, minus 1; None if the first is 0."""
+    """Median of the last third over that of the first, minus 1; None if the first is 0 or so small
+    that the ratio is not finite."""
 
     @property
     def has_trend(self) -> bool:

@@ -51,7 +51,7 @@ class Rules:
     """The mean of trials has an interval only where they would show, with 95 %, a mode that occurs
     in this share of all trials or more: a slow mode that was not hit is missing from the mean."""
     first_look: int | None = None
-    """Rounds after which sequential stopping first looked; None for a fixed number of rounds."""
+    """Rounds after which sequential stopping first looked; None if there were no repeated looks."""
 
     @property
     def fewest(self) -> int:

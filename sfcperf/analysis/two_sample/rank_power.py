@@ -33,6 +33,7 @@ def least_trials(alpha: float, paired: bool, sided: int = 2) -> int:
     for groups of n. `sided`: 2 for the two-sided test, 1 for a one-sided one."""
     for n in range(2, MOST):
         p = sided * (0.5**n if paired else 1 / comb(2 * n, n))
+        # The factor lets a p count that exceeds alpha by rounding only.
         if p <= alpha * (1 + 1e-9):
             return n
     return MOST
@@ -46,6 +47,7 @@ def rank_power(n: int, effect: float, alpha: float, paired: bool) -> float:
     limit = _critical(n, alpha, paired)
     if limit is None:
         return 0.0
+    # The sign of the shift does not matter: it is made positive, and the upper tail is counted.
     noise = _noise(2 * n)
     if paired:
         d = noise[:, :n] + abs(effect)
