@@ -44,7 +44,7 @@ def side_anchor(side: int, trial: str) -> str:
 
 def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> TrialsChart:
     """Make the chart of the rows of one metric. It is relative to the baseline unless the baseline
-    of a row is 0."""
+    of a row is 0 or has no trial."""
     first = group[0]
     places: dict[str, int] = {}
     for row in group:

@@ -89,7 +89,8 @@ def axis_of(rows: Sequence[Row]) -> Axis:
 
 
 def mark(row: Row, axis: Axis) -> Mark | None:
-    """Return what is drawn of a row; None for a baseline of 0, which has no ratios."""
+    """Return what is drawn of a row; None for a row without a relative difference: its baseline is
+    0, or it has too few trials."""
     if row.relative is None:
         return None
     low, high, margin = row.relative.low, row.relative.high, relative_margin(row)

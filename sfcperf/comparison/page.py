@@ -39,7 +39,7 @@ class RowView:
     side: int
     """Place of the candidate among the sides; the baseline's is 0."""
     mark: Mark | None
-    """Drawing of the row in the forest plot; None for a baseline of 0."""
+    """Drawing of the row in the forest plot; None for a row without a relative difference."""
     medians: tuple[str, str]
     """Number of baseline and of candidate: medians of trials, or means of runs."""
     dispersions: tuple[str, str]

@@ -52,8 +52,9 @@ class CochranCox(Student):
         return self._share * a + (1 - self._share) * b
 
     def _tail(self, distance: float) -> float:
-        """Return P(statistic <= distance / standard error): the level whose limit that is, found
-        numerically, because the limit has no inverse in closed form."""
+        """Return P(statistic <= distance / standard error). That is the level at which the limit
+        has this size. The limit has no inverse in closed form, so the level is found numerically,
+        up to 1 - _TINY."""
         from scipy.optimize import brentq
 
         away = abs(distance) / self._error

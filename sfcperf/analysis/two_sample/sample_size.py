@@ -68,9 +68,10 @@ def needed(trials: ObservedTrials, least: int | None = None) -> SampleSize:
 
 
 def _for_difference(trials: ObservedTrials) -> int | None:
-    """Return how many trials would show a difference; None if none was seen. For a rank test the
-    number comes from simulation if few trials are enough; else from Noether, "Sample size
-    determination for some common nonparametric tests", JASA 82, 1987."""
+    """Return how many trials would show a difference; None if none was seen, or if MOST trials are
+    not enough for a t test. For a rank test the number comes from simulation if few trials are
+    enough; else from Noether, "Sample size determination for some common nonparametric tests", JASA
+    82, 1987."""
     if not trials.ranks:
         return _by_t(trials)
     spread = _spread(trials)
@@ -106,8 +107,8 @@ def _share_above(trials: ObservedTrials) -> float:
 
 
 def _by_t(trials: ObservedTrials) -> int | None:
-    """Return how many trials the t test needs to show the observed shift; None without a shift or
-    without dispersion."""
+    """Return how many trials the t test needs to show the observed shift; None without a shift,
+    without dispersion, or if MOST trials are not enough."""
     spread = _spread(trials)
     if not spread or not trials.shift:
         return None
