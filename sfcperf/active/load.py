@@ -70,7 +70,7 @@ class Load:
         return self.lost / self.sent if self.sent else 0.0
 
     def reached(self, tolerance: float) -> bool:
-        """Whether the sender's rate was below `rate_pps` by at most the ratio `tolerance`."""
+        """Whether the sender's rate was at least `rate_pps` less the share `tolerance` of it."""
         return self.sent_pps >= (1 - tolerance) * self.rate_pps
 
 

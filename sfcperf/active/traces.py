@@ -15,7 +15,7 @@ from sfcperf.vnfs.sfcmon.chunks import Chunk, chunk_of_files, synthetic_chunk
 
 def trace_parameters(trace: str) -> Mapping[str, Any]:
     """Return the schemas of the parameters `trace` (absent: synthetic traces) and `seed`. The
-    argument `trace` is the beginning of the first one's description."""
+    description of the parameter `trace` begins with the words in the argument `trace`."""
     return {
         "trace": {
             "type": "string",
@@ -55,6 +55,7 @@ class TraceProbe(Probe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Find the file of this round, or generate its synthetic trace. A synthetic trace is kept
         for the next trials of the same round."""
+        # Chunks are numbered from 1; the round of a sentinel may be 0.
         parameters, number = self.parameters, max(1, self.round)
         if "trace" in parameters:
             self._chunk = chunk_of_files(parameters["trace"], number)

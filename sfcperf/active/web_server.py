@@ -28,6 +28,8 @@ _SHORTEST_S = 0.1
 """Shortest test that is believed. The tools print its duration in steps of 1 ms, so the duration of
 a shorter test is known to 1 % at best."""
 _STEP_S = 0.001
+"""Step of the durations that the tools print. A duration that is printed as 0 counts as one
+step."""
 _MAKE_TIMEOUT_S = 30.0
 
 PARAMETERS: Final[Mapping[str, Any]] = {
@@ -92,7 +94,9 @@ class Load:
 
 
 class WebProbe(ServerProbe):
-    """HTTP requests from a tool on the client to an nginx that the probe starts on the server."""
+    """HTTP requests from a tool on the client to an nginx that the probe starts on the server. The
+    derived class starts nginx by `serve` in its `prepare`, and runs the tool by `run` in its
+    `load`, which `measure` calls."""
 
     protocols = frozenset({"tcp"})
     usual_port = USUAL_PORT
@@ -188,8 +192,9 @@ class WebProbe(ServerProbe):
 
 
 def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list[str]:
-    """Say why a test should not be believed that was as short as `duration_s`, or in which nginx
-    used `cpu_ratio` of a CPU. `longer_test` is the advice for a test that was too short."""
+    """Say why a test should not be believed: nginx was saturated, or the test was too short.
+    `cpu_ratio` is the share of one CPU that nginx used, and `longer_test` the advice for a test
+    that was too short."""
     doubts = saturation_doubts("server", "nginx", cpu_ratio)
     if duration_s < _SHORTEST_S:
         doubts.append(f"the test took {duration_s:g} s, too short to be timed: {longer_test}")

@@ -26,6 +26,7 @@ class CaptureStream:
         self.data = b""
         self.at = 0
         self._before = 0
+        """Number of bytes of the file before `data`."""
         self._file = file
         self._path = path
         self._kind = kind

@@ -64,7 +64,8 @@ class _Section:
         self._stream = stream
         self._link_type = link_type
         self._latest_ns = 0
-        self._begin("<")
+        """Time of the latest packet that had one, Unix time."""
+        self._begin("<")  # until the first section block says the byte order
 
     def _begin(self, order: str) -> None:
         """Begin a section in a byte order; it has no interfaces yet."""
@@ -93,6 +94,7 @@ class _Section:
             if self._length.unpack_from(stream.data, end)[0] != length:
                 raise stream.damaged("a block whose two lengths differ")
             yield kind, stream.data[stream.at + self._head.size : end]
+            # Only now, so that errors about this block name its place.
             stream.at += length
 
     def _begin_as(self, mark: bytes) -> None:
@@ -152,6 +154,7 @@ class _Section:
         return self._latest_ns, self._frame(interface, body[4:], kept, whole)
 
     def _interface(self, number: int) -> _Interface:
+        """Return the interface that a packet names. Raises an error if there is none."""
         if number >= len(self._interfaces):
             raise self._stream.damaged("a packet of an unknown interface")
         return self._interfaces[number]

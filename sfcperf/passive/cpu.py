@@ -26,6 +26,7 @@ class CpuMonitor(SamplingMonitor):
         """Take the meters of the deployment, and forget all previous samples."""
         super().begin(deployment)
         self._last: dict[str, tuple[float, float]] = {}
+        """Instance -> when its meter was read (monotonic clock, seconds), and its CPU time then."""
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Give one observation per instance: the mean of used cores since the previous sample. The

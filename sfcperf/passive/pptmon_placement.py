@@ -122,7 +122,7 @@ def place(deployment: Deployment, direction: str) -> list[Placement]:
     placements = [
         placement
         for watched in DIRECTIONS[direction]
-        for placement in _along(deployment, functions, watched)
+        for placement in _of_direction(deployment, functions, watched)
     ]
     if direction == "both" and any(p.ingress == p.egress for p in placements):
         raise CannotBeMeasured(
@@ -133,7 +133,7 @@ def place(deployment: Deployment, direction: str) -> list[Placement]:
     return sorted(placements, key=lambda placement: placement.samples)
 
 
-def _along(
+def _of_direction(
     deployment: Deployment,
     functions: Sequence[ServiceFunction],
     direction: Direction,

@@ -147,8 +147,11 @@ class SdnMonMonitor(Monitor):
         super().__init__(parameters)
         self._open = ExitStack()
         self._switches: dict[str, MonitoredSwitch] = {}
+        """The switches that SDN-Mon monitors, by name; empty in the other modes."""
         self._exporting: dict[str, ExportingSwitch] = {}
+        """The switches that export, in the modes `sflow` and `ipfix`."""
         self._tables: dict[str, Table] = {}
+        """The table of each switch at the end."""
         self._cpu_s = 0.0
 
     @classmethod
@@ -208,6 +211,7 @@ class SdnMonMonitor(Monitor):
                 monitored.on(self._options(), switch.interfaces)
         self._deployment = deployment
         self._cpu_s += time.thread_time() - began_s
+        # Comes last: `_ended` takes it as the sign that the start succeeded.
         self._before = self._measured()
 
     def stop(self) -> Sequence[Observation]:
@@ -231,6 +235,7 @@ class SdnMonMonitor(Monitor):
         monitor did not start. Raises MeasurementError when SDN-Mon missed packets."""
         if not hasattr(self, "_before"):
             return []
+        # Both are triples: CPU times, packets of the ports, and the time of the reading.
         after = self._measured()
         began_s = time.thread_time()
         ports = {name: count - self._before[1][name] for name, count in after[1].items()}
@@ -293,6 +298,7 @@ class SdnMonMonitor(Monitor):
         def all_counted() -> bool:
             return bool(switch.status()["packets"]["received"] >= port_packets)
 
+        # Whether all were counted is judged below, by the status after the end.
         retry.until(all_counted, timeout_s=_UNDER_WAY_S, period_s=0.02)
         switch.detach()
         status = switch.status()

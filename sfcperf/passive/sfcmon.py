@@ -71,8 +71,11 @@ class SfcmonMonitor(Monitor):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._reporters: dict[str, FlowReporter] = {}
+        """Functions that list flows, by name."""
         self._watches: dict[str, FlowWatch] = {}
+        """SFFs that are watched, by name."""
         self._windows: list[tuple[str, FlowWindow]] = []
+        """All windows, each with the name of its function or SFF; empty until `stop`."""
         self._cpu_s = 0.0
 
     @classmethod

@@ -47,7 +47,8 @@ _MOST_OBSERVATIONS = 2000
 
 @dataclass(frozen=True)
 class Crossing:
-    """A VNF that packets cross in one direction, and the hops of its two captures."""
+    """A VNF that packets cross in one direction, and the hops of its two captures (`_crossing`
+    makes them)."""
 
     function: ServiceFunction
     direction: Direction
@@ -109,8 +110,10 @@ class TransitTimeMonitor(Monitor):
         super().__init__(parameters)
         self._crossings: list[Crossing] = []
         self._captures: _SideCaptures | None = None
+        """The captures at all crossings, while they run."""
         self._raw_dir = Path()
         self._offsets_ns: dict[str, int] = {}
+        """VNF -> offset of its host's Unix clock from ours."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -144,6 +147,7 @@ class TransitTimeMonitor(Monitor):
             return [Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", 0.0)]
         observations = captures.stop()
         started = time.thread_time()
+        # The captures' CPU time becomes a part of this monitor's.
         own = [o for o in observations if o.metric != "monitor_cpu_s"]
         time_ns = own[-1].time_ns
         found: list[Observation] = []
@@ -213,7 +217,9 @@ class TransitTimeMonitor(Monitor):
 class _SideCaptures(TcpdumpMonitor):
     """The captures on the sides of VNFs. Each has packets of one direction, with times in
     nanoseconds. tcpdump gets many packets at a time (it does not use immediate mode), so that it
-    does not wake up for each of them beside the VNF."""
+    does not wake up for each of them beside the VNF. `ways` maps the name of a hop to the direction
+    to capture there: `in` for packets that the interface receives, `out` for those that it
+    sends."""
 
     def __init__(
         self, expression: Sequence[str], ways: Mapping[str, Literal["in", "out"] | str]
@@ -243,6 +249,7 @@ class _SideCaptures(TcpdumpMonitor):
 
     @property
     def wait_at_the_end(self) -> bool:
+        # Without immediate mode, the last packets are still in the kernel's buffer.
         return True
 
 

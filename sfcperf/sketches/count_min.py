@@ -43,6 +43,7 @@ class CountMin:
         Varghese 2002, section 3.3.2)."""
         self.columns = columns
         self.cells = [[0] * columns for _ in range(rows)]
+        """The counters, row by row."""
         self._first_seed = first_seed
         self._place = place or self._hashed
         self._most = (1 << bits) - 1
@@ -71,7 +72,9 @@ class CountMin:
                     yield row, column, count
 
     def _places(self, key: bytes) -> list[tuple[int, int]]:
+        """Return row and column of each counter of a key."""
         return [(row, self._place(key, row)) for row in range(len(self.cells))]
 
     def _hashed(self, key: bytes, row: int) -> int:
+        """Choose a key's column in a row by the row's hash function (the default `Place`)."""
         return reduced(hash32(key, self._first_seed + row), self.columns)

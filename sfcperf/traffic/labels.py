@@ -76,11 +76,13 @@ class Labels:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
         self._tables: defaultdict[_Shape, dict[_Key, list[int]]] = defaultdict(dict)
+        """Shape -> values of its fields -> numbers of the rows that have them, in order."""
         for number, row in enumerate(self.rows):
             ends = _of_network(row.address), row.port, _of_network(row.other_address)
             key = (row.protocol, *ends, row.other_port)
             self._tables[_shape(row)].setdefault(key, []).append(number)
         self._matching: dict[Flow, tuple[Row, ...]] = {}
+        """Canonical flow -> the rows that match it at any time, for flows that were looked up."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -147,6 +149,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def _text(value: float | Network | str | None) -> str:
+    """Return the field of a file for a value of a row; empty for None."""
     return "" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
 
 

@@ -25,6 +25,8 @@ class Arrivals:
     """
 
     def __init__(self, host: Host, streams: int) -> None:
+        """Remember how many datagrams the kernel has received before. `streams` is the number of
+        flows of the test."""
         self._host = host
         # Each flow begins with a datagram that no report counts.
         self._before = _delivered(host) + streams
