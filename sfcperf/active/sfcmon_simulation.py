@@ -110,6 +110,7 @@ class SfcmonSimulation(TraceProbe):
         MeasurementError if there is no whole window, InputError if the chunk cannot be read."""
         chunk = self._chunk
         windows, end = self._simulated(chunk.source, raw_dir)
+        # Only the last window may be incomplete.
         whole = [window for window in windows if window is not windows[-1] or self._ended(window)]
         if not any(window.sources for window in whole):
             raise MeasurementError(

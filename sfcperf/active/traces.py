@@ -33,7 +33,8 @@ def trace_parameters(trace: str) -> Mapping[str, Any]:
 class TraceProbe(Probe):
     """A probe that works on a trace instead of a chain. Round N takes chunk N of the traffic: file
     N, or a synthetic trace with a seed of its own. Nothing is sent, and the chain makes no
-    difference: use one of length 0. The probe runs on the machine that runs sfcperf."""
+    difference: use one of length 0. The probe runs on the machine that runs sfcperf. The `measure`
+    of a derived class works on `_chunk`, which `prepare` sets."""
 
     trace_length: ClassVar[str]
     """Name of the parameter that is the length of synthetic traces, seconds."""

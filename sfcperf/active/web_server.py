@@ -105,7 +105,8 @@ class WebProbe(ServerProbe):
 
     @abstractmethod
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
-        """Run the tool against nginx. Raises MeasurementError when there was not one good reply."""
+        """Run the tool against nginx, and return what it measured. Raises MeasurementError when
+        there was not one good reply."""
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Load the chain, and read before and after it the CPU time of nginx and the losses of the
@@ -134,7 +135,8 @@ class WebProbe(ServerProbe):
         )
 
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
-        """Serve an object (zeros) at OBJECT_URI on these ports of the server's address alone.
+        """Start nginx, which serves an object of `object_bytes` zeros at OBJECT_URI, on these ports
+        of the server's address alone. `cleanup` stops it.
 
         Returns when nginx listens; raises MeasurementError when it does not. The folder of nginx is
         in the host's workdir and is removed with it. A copy of its configuration stays in raw_dir.
@@ -202,8 +204,9 @@ def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list
 
 
 def saturation_doubts(endpoint: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
-    """Say why the rate may be that of an endpoint instead of the chain's: its tool was saturated.
-    `cpu_ratio` is None if the tool ended before its CPU time was read; nothing is said then."""
+    """Say why the rate may be an endpoint's instead of the chain's: its tool was saturated.
+    `endpoint` is `sender` or `server`. `cpu_ratio` is the share of one CPU that the tool used; None
+    if the tool ended before its CPU time was read, and nothing is said then."""
     if cpu_ratio is None or cpu_ratio < _SATURATED:
         return []
     return [

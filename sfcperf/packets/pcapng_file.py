@@ -71,8 +71,10 @@ class _Section:
         """Begin a section in a byte order; it has no interfaces yet."""
         self._order = order
         self._interfaces: list[_Interface] = []
+        # Type and length of a block; its length once more at its end.
         self._head = Struct(f"{order}II")
         self._length = Struct(f"{order}I")
+        # Interface, both halves of the time, bytes that were kept, and bytes of the whole frame.
         self._packet_heads = {
             _PACKET: Struct(f"{order}IIIII"),
             _OLD_PACKET: Struct(f"{order}HxxIIII"),

@@ -38,7 +38,7 @@ class CpuMonitor(SamplingMonitor):
             if instance in self._last:
                 then, before_s = self._last[instance]
                 if now - then < self.shortest_s:
-                    continue
+                    continue  # the next sample's mean includes this time
                 cores = (cpu_s - before_s) / (now - then)
                 yield Observation(time_ns, instance, CPU_CORES, "1", cores)
             self._last[instance] = (now, cpu_s)

@@ -71,8 +71,8 @@ class DiagnosticsMonitor(SamplingMonitor):
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Ask about all instances at once, and give their amounts; from the second call on, also
-        what was added to counters, and rates. When answers are missing, all others are given first,
-        and then a MeasurementError is raised, the first one."""
+        what was added to counters, and rates. If answers are missing, the others are given all the
+        same; then the first MeasurementError is raised."""
         problems = []
         answers = self._pool.map(_ask, self._sources, self._sources.values())
         for answer in sorted(answers, key=lambda answer: answer.time_ns):
@@ -105,8 +105,8 @@ class DiagnosticsMonitor(SamplingMonitor):
 
 
 def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
-    """Ask about one instance. The values are taken for those of the moment in the middle between
-    question and answer."""
+    """Ask about one instance. The values are taken to be of the moment in the middle between
+    question and answer. A MeasurementError becomes the answer's `problem`."""
     used_s, look = time.thread_time(), SampleTime()
     values: Mapping[str, float] = {}
     problem = None

@@ -56,11 +56,13 @@ class Instance:
 
     @classmethod
     def start(cls, placement: Placement, options: list[str], binary: Path, raw: Path) -> Instance:
-        """Start an instance. It does not work yet; `await_ready` waits for that."""
+        """Start an instance with these options of pptmon; its files are in the folder `raw`. It
+        does not work yet; `await_ready` waits for that."""
         output = raw / f"pptmon-{placement.name}.jsonl"
         complaints = raw / f"pptmon-{placement.name}.stderr.txt"
         for path in (output, complaints):
             path.unlink(missing_ok=True)
+        # Only samples have times of that clock, and only some instances report samples.
         offset_ns = clock.offset_ns(placement.host) if placement.reports else 0
         argv = [placement.host.program(binary), *options]
         process = placement.host.spawn(argv, stdout=output, stderr=complaints)

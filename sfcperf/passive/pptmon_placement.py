@@ -105,9 +105,9 @@ def visible(function: ServiceFunction) -> bool:
 
 
 def place(deployment: Deployment, direction: str) -> list[Placement]:
-    """Return the instances in the order in which they have to be started. Sinks start first, and
-    each instance before the one whose packets it gets, so that no packet has a header that nobody
-    takes out again. The list is empty for a chain without VNFs.
+    """Return the instances in the order in which they have to be started: from the end of a path to
+    its beginning, and all sources last. So whenever a packet gets a header, the instances that take
+    it out again are already there. The list is empty for a chain without VNFs.
 
     Raises CannotBeMeasured for a chain of which nothing can be seen.
     """

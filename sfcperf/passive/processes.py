@@ -65,6 +65,7 @@ class ProcessMonitor(SamplingMonitor):
                 key = (instance, process.pid, process.started)
                 self._known[key] = process
                 if (before := known.get(key)) is not None:
+                    # The least time only avoids a division by 0.
                     cores = (process.cpu_s - before.cpu_s) / max(elapsed_s, 1e-9)
                     source = f"{instance}/{process.command}[{process.pid}]"
                     uses.append((cores, process.rss_bytes, source))

@@ -232,7 +232,8 @@ class SdnMonMonitor(Monitor):
 
     def _ended(self) -> list[Observation]:
         """Read all counts at the end of the trial, and return them as observations; none if the
-        monitor did not start. Raises MeasurementError when SDN-Mon missed packets."""
+        monitor did not start. The tables are kept for `flows`. Raises MeasurementError when SDN-Mon
+        missed packets."""
         if not hasattr(self, "_before"):
             return []
         # Both are triples: CPU times, packets of the ports, and the time of the reading.

@@ -125,7 +125,7 @@ class TransitTimeMonitor(Monitor):
         """Start the captures of all crossings. A chain without VNFs has none. Raises
         MeasurementError when a VNF does not exist or cannot be captured."""
         self._raw_dir = raw_dir
-        self._crossings = list(self._wanted(deployment))
+        self._crossings = list(self._chosen(deployment))
         if not self._crossings:
             return
         self._offsets_ns = {
@@ -159,9 +159,9 @@ class TransitTimeMonitor(Monitor):
         found.sort(key=lambda observation: observation.time_ns)
         return [*found, *own, Observation(time_ns, self.name, "monitor_cpu_s", "s", cpu_s)]
 
-    def _wanted(self, deployment: Deployment) -> Iterator[Crossing]:
-        """Give the crossings of the wanted VNFs and directions. Raises MeasurementError for a VNF
-        whose packets do not pass the kernel."""
+    def _chosen(self, deployment: Deployment) -> Iterator[Crossing]:
+        """Give the crossings of the VNFs and directions that the parameters choose. Raises
+        MeasurementError for a VNF whose packets do not pass the kernel."""
         there = {f.name: f for f in deployment.functions if visible(f)}
         names = self.parameters.get("functions", list(there))
         unknown = [name for name in names if name not in there]
@@ -177,8 +177,9 @@ class TransitTimeMonitor(Monitor):
                 yield _crossing(there[name], direction)
 
     def _seen(self, hop: Hop) -> list[Seen]:
-        """Return what each packet in the capture of a hop is recognised by, and when it was seen.
-        The file is removed unless the user keeps it. Raises MeasurementError."""
+        """Return the identity of each packet in the capture of a hop, and when it was seen [ns].
+        Packets without an identity are left out. The file is removed unless the user keeps it.
+        Raises MeasurementError."""
         path = self._raw_dir / f"tcpdump-{hop.name}.pcap"
         seen = [(identity(frame), time_ns) for time_ns, frame in recorded(path)]
         if not self.parameters["keep_captures"]:

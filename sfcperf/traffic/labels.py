@@ -36,13 +36,16 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a file of labels: a label, and which packets have it. None means any."""
+    """One line of a file of labels: a label, and which packets have it. None means any. `address`
+    and `port` are those of one end, the source or the destination; `other_address` and `other_port`
+    are those of the other end."""
 
     label: str
     start_s: float | None = None
     """Seconds since the first packet of the capture."""
     end_s: float | None = None
     protocol: int | None = None
+    """Number of the protocol in the IP header."""
     address: Network | None = None
     port: int | None = None
     other_address: Network | None = None
@@ -95,6 +98,7 @@ class Labels:
         key = flow.canonical
         found = self._matching.get(key)
         if found is None:
+            # Rows match in both directions, and the first one in the file counts.
             numbers = sorted({*self._numbers(key), *self._numbers(key.reverse)})
             found = self._matching[key] = tuple(self.rows[number] for number in numbers)
         return next((row.label for row in found if row.covers(at_s)), None)

@@ -28,7 +28,7 @@ _BPS_PER_KBPS = 1e3
 
 @dataclass(frozen=True)
 class DitgOutput:
-    """What one log says of a flow: that of the receiver, or of the sender. Times are in steps of
+    """What one log says of a flow, the receiver's log or the sender's. Times are in steps of
     1 us."""
 
     packets: int

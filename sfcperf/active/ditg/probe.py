@@ -151,6 +151,7 @@ class Ditg(ServerProbe):
             )
         if self.parameters["protocol"] == "udp":
             check_payload(client, self.parameters["payload_bytes"], UDP_HEADER_BYTES)
+        # D-ITG writes its logs into these folders.
         for host in (client.host, server.host):
             host.run(["mkdir", "-p", str(host.workdir)], timeout_s=_MKDIR_TIMEOUT_S)
         self._port = self.server_port(server.host)

@@ -67,8 +67,9 @@ class HeavyHitterEngine(TraceProbe):
         super().check(parameters)
 
     def events(self, raw_dir: Path, *options: object) -> list[dict[str, Any]]:
-        """Run the tool on the trace, with further `options`, and return the events that it prints.
-        Raises MeasurementError when it fails."""
+        """Run the tool on the trace, with further `options`, and return the events that it prints,
+        one JSON object each. A copy of them stays in raw_dir. Raises MeasurementError when the tool
+        fails."""
         parameters = self.parameters
         words = ["--engine", parameters["engine"], "--trace", self._chunk.source]
         words += ["--spec", SPEC] if parameters["engine"] == "swx" else []

@@ -152,7 +152,7 @@ class HeavyHitterMitigation(ReplayProbe):
         """Make the packets of this trial, and get both endpoints ready to replay them. Raises
         MeasurementError."""
         plan = _traffic(self.parameters).plan(next(_trials))
-        self._get_ready(plan, 1, deployment, raw_dir)
+        self._get_ready(plan, 1, deployment, raw_dir)  # 1: at the plan's own speed
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Send the packets, and judge what arrived. Raises MeasurementError when nothing

@@ -60,8 +60,7 @@ class Traffic:
 
     def plan(self, trial: int) -> ReplayPlan:
         """Return the packets in the order of sending. Trials with different numbers have different
-        source addresses: a function that still knows the flows of one trial has never seen those of
-        the other."""
+        source addresses, because a function may still remember the flows of earlier trials."""
         address = _FIRST_SOURCE + trial % _SOURCES
         heavy = self._times(self.heavy_packets, self.rate_pps, self.lead_s)
         small = self._times(self.background_packets, self.background_pps, 0)

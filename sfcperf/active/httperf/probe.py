@@ -182,8 +182,8 @@ class Httperf(WebProbe):
         )
 
     def loss(self, output: HttperfOutput) -> Loss:
-        """Return the requests without a good reply, also those that a broken connection did not
-        send any more."""
+        """Return the requests without a good reply. Requests that were never sent, because their
+        connection had broken, count too."""
         wanted = max(output.connections * self._calls, output.requests)
         lost = max(wanted - output.status["2xx"], output.errors.of_chain)
         return Loss(

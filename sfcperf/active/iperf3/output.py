@@ -191,9 +191,9 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
 
 
 def _sums(report: _Report, *, omitted: bool = False) -> list[_Report]:
-    """Return the server's sums over all streams, one per interval: of the intervals that count, or,
-    with `omitted`, of those at the start that do not. Losses are added up from these sums, because
-    in iperf 3.12 the totals of UDP loss also count datagrams of the omitted seconds."""
+    """Return the server's sums over all streams, one for each interval that counts; with `omitted`,
+    one for each interval at the start that does not count. Losses are added up from these sums,
+    because in iperf 3.12 the totals of UDP loss also count datagrams of the omitted seconds."""
     intervals = report.rows("server_output_json", "intervals")
     sums = [_Report(interval.get("sum")) for interval in intervals]
     return [row for row in sums if row.get("omitted") is omitted]

@@ -143,8 +143,8 @@ def attacks(by_label: Mapping[str, BlockingCounts]) -> BlockingCounts:
 
 
 def measures(by_label: Mapping[str, BlockingCounts]) -> dict[str, float | None]:
-    """Return the metrics of the probe `labelled_traffic` by name. None stands for what the traffic
-    does not tell, such as a share of attacks when there were none."""
+    """Return the metrics of the probe `labelled_traffic` by name. A value is None if the traffic
+    does not tell it: a share of the attacks, for instance, when there were none."""
     bad, good = attacks(by_label), by_label.get(BENIGN, BlockingCounts())
     times = percentiles(bad.times_to_block_ms, (95, 99))
     return {

@@ -156,9 +156,9 @@ class Replay:
             raise MeasurementError(f"{SENDER} failed: {output.complaint()}")
 
     def _keep_packets_apart(self) -> None:
-        """Turn off the merging of packets at all hops inside machines but the client: in the
-        server, and in functions on machines of their own. Otherwise captures and counters there
-        would show merged packets instead of those that were sent."""
+        """Turn off the merging of packets at all hops that are inside a machine, except the
+        client's: in the server, and in functions on machines of their own. Otherwise captures and
+        counters there would show merged packets instead of those that were sent."""
         for hop in self._deployment.hops:
             if hop.inside and hop.name != "client":
                 merging = Merging(hop.host)

@@ -145,8 +145,8 @@ class Ndr(Probe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse loads of which the least is not below the highest, and trials that are too short
-        for the probe that offers the loads. Raises InputError."""
+        """Refuse a least load that is not below the highest one, and trial durations that are too
+        short for the probe that offers the loads. Raises InputError."""
         if parameters["min_load_pps"] >= parameters["max_load_pps"]:
             raise InputError(
                 f"min_load_pps {parameters['min_load_pps']} is not below max_load_pps "
@@ -209,7 +209,7 @@ class Ndr(Probe):
         values: dict[str, float | None] = {
             f"{goal.name}_pps": goal.throughput_pps for goal in found.goals
         }
-        # Not strict: `later` is empty if no latency was measured.
+        # Not strict: `later` is empty if there is no NDR.
         seen = dict(zip(_latency_percent(self.parameters), later, strict=False))
         for percent, percentile, metric in _latency_metrics(self.parameters):
             latency = seen[percent].latency_us if percent in seen else None
@@ -322,7 +322,7 @@ def _doubts(goals: Sequence[GoalResult]) -> list[str]:
 
 
 def _claim(goal: GoalResult) -> str:
-    """Say what is known of a goal's throughput by its bounds, of which one or both may be None."""
+    """Say what is known of a goal's throughput by its bounds, either of which may be None."""
     name = goal.name.upper()
     lower, upper = goal.lower_pps, goal.upper_pps
     if lower is None and upper is None:

@@ -118,8 +118,9 @@ class _DeadlineReached(Exception):
 
 
 class _Measurer:
-    """The Measurer of a search: offers the loads that the package MLRsearch asks for (it stands in
-    for its AbstractMeasurer), and keeps what became of them."""
+    """The Measurer of a search. The package MLRsearch calls `measure` for each load that it wants
+    to be offered (the class stands in for the package's AbstractMeasurer). All loads are kept, with
+    what became of them."""
 
     def __init__(self, settings: Settings, offer: Offer, clock: Callable[[], float]) -> None:
         self._settings = settings
@@ -265,8 +266,8 @@ class _Judge:
         return float(lower) * (1 - loss_ratio)
 
     def _upper_limit(self, lower: float | None, upper: float | None) -> UpperLimit:
-        """Say what limits the throughput above: the chain, the endpoints, or the highest load that
-        was allowed. Empty: nothing, since the search ended before."""
+        """Say what keeps the throughput from being higher: `chain`, `endpoints`, or `max_load`, the
+        highest load that was allowed. Empty: nothing is known, since the search ended before."""
         if upper is not None:
             return "chain" if self._is_of_the_chain(upper) else "endpoints"
         return "max_load" if lower == self._settings.max_load_pps else ""

@@ -155,6 +155,7 @@ def _latencies(rows: Any) -> tuple[tuple[int, int, int], ...]:
     MeasurementError."""
     buckets = []
     before = -1
+    # None is no list of counts: `_counts` raises.
     for row in rows if isinstance(rows, list) else [None]:
         values = _counts(row)
         if len(values) != 3 or not before < values[0] <= values[1]:

@@ -412,8 +412,8 @@ def milliseconds(duration_s: float) -> int:
 
 
 def _new_run() -> int:
-    """Return a random number that packets of a run carry. It is even, because the odd number after
-    it is that of the run's warm-up."""
+    """Return a random number that the packets of a run carry. It is even, because packets of the
+    run's warm-up carry the odd number after it."""
     return secrets.randbits(31) << 1
 
 
