@@ -109,9 +109,9 @@ class WebProbe(ServerProbe):
         there was not one good reply."""
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Load the chain, and read before and after it the CPU time of nginx and the losses of the
-        endpoints. A saturated nginx and packets that the client's interface dropped make the trial
-        untrusted."""
+        """Run the test (`load`), and read the CPU time of nginx and the losses of the endpoints
+        before and after it. The trial is untrusted for what the tool says, and if nginx was
+        saturated, the test was too short, or the client's interface dropped packets."""
         cpu_s, losses = self._server_cpu_s(deployment), EndpointLosses.read(deployment)
         output = self.load(deployment, raw_dir)
         cpu_s = self._server_cpu_s(deployment) - cpu_s

@@ -114,6 +114,7 @@ def _segment(protocol: int, addresses: bytes, source: int, destination: int, mar
     """Make an ICMP echo reply, a UDP datagram or a TCP RST that carries the mark. `addresses` are
     those of the IPv4 header; they are part of the checksum of UDP and TCP."""
     if protocol == _ICMP:
+        # Type, code, checksum, identifier, and sequence number.
         return with_checksum(struct.pack("!BBHHH", 0, 0, 0, 0x5FC0, 1) + mark, 2)
     if protocol == _UDP:
         segment = struct.pack("!HHHH", source, destination, 8 + len(mark), 0) + mark

@@ -34,8 +34,11 @@ class _Interface:
     most_bytes: int
     """Most bytes of a frame that were kept; 0: all."""
     ticks_per_s: int = 1_000_000
+    """Resolution of its time stamps."""
     offset_s: int = 0
+    """Seconds to add to its time stamps."""
     fcs_bytes: int = 0
+    """Length of the frame check sequence that frames end with."""
 
     def time_ns(self, ticks: int) -> int:
         """Return a time stamp of the interface, in its own ticks, as Unix time [ns]."""

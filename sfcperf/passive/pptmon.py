@@ -138,7 +138,7 @@ class PptmonMonitor(Monitor):
         asked if the tool is there, since the tool asks it."""
         from sfcperf.passive.pptmon_check import kernel_requirement
 
-        built = binaries.requirement(BINARY)
+        built = binaries.requirement(BINARY)  # if it is met, its detail is the tool's path
         return [built, kernel_requirement(Path(built.detail))] if built.met else [built]
 
     @classmethod

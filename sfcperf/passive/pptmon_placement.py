@@ -92,6 +92,7 @@ class Placement:
         parts = dict(parameters)
         if self.direction == "reverse":
             parts = {_MIRRORED.get(name, name): value for name, value in parameters.items()}
+        # A source in the user's filter is narrower still, and stays.
         if self.narrowed_to is not None:
             parts.setdefault("source", self.narrowed_to)
         return ",".join(f"{w}={parts[name]}" for name, w in _FILTER_WORDS.items() if name in parts)

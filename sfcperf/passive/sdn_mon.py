@@ -172,7 +172,7 @@ class SdnMonMonitor(Monitor):
                 raise InputError(
                     f"there is no node {node!r}", where=f"nodes/{place}", allowed=", ".join(there)
                 )
-        seen = observable()
+        seen = observable()  # None: not known before the scenario is built
         nodes = parameters.get("nodes", there)
         mode = parameters["mode"]
         if seen is not None and mode in KINDS and not set(nodes) <= set(seen.exporting_switches):

@@ -72,7 +72,7 @@ class ExportingSwitch:
         if self._stopped:
             return
         self._stopped = True
-        self._watch.over()
+        self._watch.over()  # from now on, the thread may end
         try:
             self._exporter.end()
         finally:

@@ -94,7 +94,7 @@ class SfcmonMonitor(Monitor):
             return
         nodes = parameters.get("nodes", [node.name for node in scenario.topology.nodes])
         _refuse_nodes(nodes, [node.name for node in scenario.topology.nodes])
-        seen = observable()
+        seen = observable()  # None: not known before the scenario is built
         if seen is None:
             return
         blind = [node for node in nodes if node not in seen.watchable_sffs]
@@ -191,7 +191,7 @@ class SfcmonMonitor(Monitor):
                 function=name,
                 window_start_ns=window.start_ns,
                 window_end_ns=window.end_ns,
-                **vars(flow),
+                **vars(flow),  # its fields have the same names
             )
             for name, window in self._windows
             for flow in window.flows

@@ -73,7 +73,7 @@ class SffMonitor(SamplingMonitor):
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """Refuse an infrastructure whose SFFs do not count. Raises InputError."""
-        seen = observable()
+        seen = observable()  # None: not known before the scenario is built
         if seen is not None and not seen.counting_sffs:
             raise InputError(_NONE_COUNTS, hint=_HINT)
 

@@ -150,6 +150,8 @@ def _certainties(peeled: Sequence[_PeeledFlow], left: Cells) -> list[Certainty]:
     unknown = [count != 0 for count in left.count]
     certainties = []
     for flow in reversed(peeled):
+        # The flow has the counts of its pure cell, so an error in them does not show there. It
+        # shows in the flow's other cells, from which these counts were subtracted.
         residual[flow.pivot] = any(residual[p] for p in flow.places if p != flow.pivot)
         unknown[flow.pivot] = any(unknown[p] for p in flow.places if p != flow.pivot)
         if residual[flow.pivot]:

@@ -22,6 +22,7 @@ def threshold(hashes: int) -> float:
     times as many cells as flows are listed with a probability that approaches 1 as they grow. It is
     the inverse of the largest load with 1 - exp(-K load x^(K-1)) < x for all x between 0 and 1
     (Goodrich and Mitzenmacher 2011, Theorem 1)."""
+    # For each x, the load at which both sides of the inequality are equal; the least load counts.
     found = minimize_scalar(
         lambda x: -np.log1p(-x) / (hashes * x ** (hashes - 1)),
         bounds=(0.1, 1 - 1e-9),

@@ -127,8 +127,7 @@ def _resolve(setting: Setting) -> list[str]:
 
 
 def _log_in(setting: Setting) -> list[str]:
-    """Return a command of ssh that logs in with the key, and gets what the server's forced command
-    prints."""
+    """Return a command of ssh that logs in with the key, and gets random bytes from the server."""
     return [
         "ssh", "-F", "none", "-i", str(setting.servers.ssh_key), "-o", "BatchMode=yes", "-o",
         "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-p", str(SSH_PORT),

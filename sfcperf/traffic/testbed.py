@@ -180,6 +180,7 @@ def _new_namespace() -> int:
 def _unshare_network() -> None:
     """Move this thread into a new network namespace. Raises MeasurementError without the right
     to."""
+    # os.unshare exists only from Python 3.12 on.
     import ctypes
 
     clone_newnet = 0x40000000

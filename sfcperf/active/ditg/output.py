@@ -54,6 +54,7 @@ def parse(text: str, log: str) -> DitgOutput:
     if not found:
         raise MeasurementError(f"ITGDec's report of {log} has no totals")
     what = f"ITGDec's report of {log}"
+    # Read first, because the other lines of a log without packets have negative times and `-nan`.
     if read_lines(totals, what, _PACKETS)["packets"] == [0]:
         raise MeasurementError(f"{log} has no packet")
     values = {name: numbers[0] for name, numbers in read_lines(totals, what, _LINES).items()}

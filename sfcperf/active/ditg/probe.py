@@ -140,8 +140,9 @@ class Ditg(ServerProbe):
         return frozenset({parameters["protocol"]})
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start ITGRecv. Raises MeasurementError when the one-way delay is asked for and the
-        endpoints do not share a clock."""
+        """Choose the ports of the flow and of its signalling, and start ITGRecv. Raises
+        MeasurementError when the one-way delay is asked for and the endpoints do not share a clock,
+        when datagrams would be fragmented, or when a port is taken."""
         client, server = deployment.client, deployment.server
         if self.parameters["meter"] == ONE_WAY and not clock.shared((client.host, server.host)):
             raise MeasurementError(

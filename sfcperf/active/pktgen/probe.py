@@ -116,6 +116,7 @@ class Pktgen(Probe):
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
         """Return half of the packets that are asked for. Without a rate, it is a few per second,
         because the chain's throughput is not known yet."""
+        # Doubled here, because it is halved below like a rate that was asked for.
         rate_pps = parameters.get("rate_pps", 2 * _LEAST_PACKETS_PER_S)
         return max(1, int(parameters["duration_s"] * rate_pps / 2))
 
