@@ -52,7 +52,8 @@ def cgroup_mounts(mountinfo: str) -> list[CgroupMount]:
 
 
 def own_groups(membership: str) -> Mapping[str, str]:
-    """v1 controller -> group of the reader, from /proc/self/cgroup (lines `4:memory:/path`)."""
+    """v1 controller -> path of the reader's group, from /proc/self/cgroup (lines
+    `4:memory:/path`). The group on v2 has the key ""."""
     groups: dict[str, str] = {}
     for line in filter(None, membership.split("\n")):
         _, controllers, path = line.split(":", 2)

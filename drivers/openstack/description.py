@@ -16,7 +16,7 @@ from sfcperf.workflow.model import EndpointSpec, FunctionSpec
 
 
 def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnostics) -> Deployment:
-    """What was built, in the terms of RFC 7665."""
+    """Return what was built, in the terms of RFC 7665."""
     return Deployment(
         id=identity,
         client=_endpoint(deployed, deployed.scenario.client, deployed.client),
@@ -32,6 +32,7 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
 
 def _endpoint(deployed: ScenarioDeployment, spec: EndpointSpec, guest: Guest) -> Endpoint:
     interface, mtu = guest.interfaces[DATA], deployed.config.mtu
+    # The run does not set the MTU of a machine that it did not make.
     if not guest.made:
         mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
     return Endpoint(spec.name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)

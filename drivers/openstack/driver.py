@@ -193,8 +193,9 @@ class OpenStackDriver(Driver):
         return CloudSession(self.context, self.config)
 
     def _remove(self, identity: str) -> None:
-        """Remove the chain, stop the functions, and remove machines that may be at fault. A
-        function that does not stop makes its machines suspect."""
+        """Remove the chain, stop the functions, and remove machines that may be at fault; do
+        nothing if there is no deployment of this id. A function that does not stop makes its
+        machines suspect. Raises DeploymentError; the deployment then stays, for another try."""
         deployed = self._deployments.get(identity)
         if deployed is None:
             return

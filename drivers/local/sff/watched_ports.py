@@ -17,7 +17,8 @@ from sfcperf.workflow.model import Match, Scenario
 
 
 def watched_ports(layout: Layout, scenario: Scenario, node: NodeLayout) -> list[str]:
-    """A word for each port of the node where packets come in that are looked up."""
+    """Return a word for each port of the node where packets come in that are looked up, as
+    `sfc-sfcmon --help` describes them."""
     words = [
         *(f"{port.outer}:{_underlay(node)}" for port in tunnelled_ports(layout, node.name)),
         *(

@@ -41,11 +41,11 @@ class Failure:
     request_id: str | None
     """Id of the request. The cloud's operator finds it in the logs."""
     retry_after_s: float | None
-    """The pause that the cloud asks for."""
+    """The pause before the next try that the cloud asks for, seconds; None: it asks for none."""
 
     @property
     def hint(self) -> str | None:
-        """What the user can do."""
+        """What the user can do; None: nothing in particular."""
         message = self.message.lower()
         if "quota" in message or "overlimit" in message:
             return "free something in the project, or ask the cloud's operator for a larger quota"
@@ -167,6 +167,7 @@ def _without_answer(error: Exception) -> FailureKind:
 
 
 def _message(error: Exception, status: int | None) -> str:
+    """Return the cloud's own message as one line, with the HTTP status if there is one."""
     detail = getattr(error, "details", None) or getattr(error, "message", None) or str(error)
     text = " ".join(str(detail).split()) or type(error).__name__
     return text if status is None or f"HTTP {status}" in text else f"{text} (HTTP {status})"

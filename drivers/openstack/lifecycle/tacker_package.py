@@ -60,8 +60,8 @@ def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
 
 def _base_hot(hot: tacker_hot.Template) -> Template:
     """Return the template with the flavor as a parameter, which Tacker fills in from the
-    descriptor: it fails where it finds no parameter. All other values are in the template
-    already."""
+    descriptor. One parameter is needed, because Tacker fails on a template without any; all other
+    values are in the template already."""
     server = hot["resources"][tacker_hot.SERVER]
     flavor = {"get_param": ["nfv", "VDU", tacker_hot.SERVER, "computeFlavourId"]}
     filled = {**server, "properties": {**server["properties"], "flavor": flavor}}
@@ -130,7 +130,7 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
 
 def _types(identity: Template) -> Template:
     """Return definitions of the types that the descriptor uses. The values of `identity` are
-    defaults of the VNF's type, else TOSCA wants them as inputs."""
+    defaults of the VNF's type, because TOSCA wants values without a default as inputs."""
     import yaml
 
     types: Template = yaml.safe_load(_TYPES.read_bytes())

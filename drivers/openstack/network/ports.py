@@ -34,6 +34,7 @@ def ensure_ports(
     wanted = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
     present: dict[str, Any] = {}
 
+    # It also notes which are there, for `make`, in case some are missing.
     def find() -> dict[str, Any] | None:
         present.update(find_named(cloud, Kind.PORT, wanted))
         return present if len(present) == len(wanted) else None
@@ -113,6 +114,7 @@ def ensure_floating_ip(context: LifecycleContext, name: str, port: Port) -> str:
         cloud,
         Kind.FLOATING_IP,
         name,
+        # Floating IPs have no name: it is in the description.
         lambda: cloud.connection.network.create_ip(
             floating_network_id=outside.id, port_id=port.id, description=name
         ),

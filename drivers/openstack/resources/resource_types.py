@@ -48,8 +48,8 @@ def _filtered(
     delete: Callable[[Cloud, Any], object],
     name_of: Callable[[Any], str] = lambda found: str(found.name),
 ) -> ResourceType:
-    """Find resources by a request that may give others too: the filters of clouds match parts of
-    names, upper and lower case alike, or nothing."""
+    """Find resources by a request that may give others too, because the filters of clouds may match
+    parts of names, ignore case, or have no effect. `name_of` reads the name of a resource."""
 
     def find(cloud: Cloud, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         candidates = ((name_of(found), found) for found in listing(cloud, names))
@@ -59,7 +59,8 @@ def _filtered(
 
 
 def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
-    """Delete by openstacksdk's call `delete_ONE` of the service (`network`, `compute`)."""
+    """Return what deletes a resource by openstacksdk's call `delete_KIND` of the service
+    (`network`, `compute`)."""
 
     def delete(cloud: Cloud, found: Any) -> None:
         calls = getattr(cloud.connection, service)
@@ -71,8 +72,9 @@ def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
 def _neutron(
     call: str, key: str = "name", delete: Callable[[Cloud, Any], object] | None = None
 ) -> ResourceType:
-    """Find and delete by openstacksdk's calls `CALLs` and `delete_CALL`; `key` is where the name
-    is. The project is named, because an administrator sees other projects' resources too."""
+    """Find and delete by openstacksdk's calls `CALLs` and `delete_CALL`, or by `delete` if it is
+    given; `key` is the field that has the name. The project is named, because an administrator sees
+    other projects' resources too."""
 
     def listing(cloud: Cloud, names: Collection[str]) -> Iterator[Any]:
         connection = cloud.connection

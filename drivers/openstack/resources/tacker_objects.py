@@ -53,7 +53,8 @@ class TackerObject:
 def _legacy(
     kind: str, delete: Callable[[Cloud, TackerObject], object] | None = None
 ) -> ResourceType:
-    """Find and delete by tackerclient's calls `list_KINDs` and `delete_KIND`."""
+    """Find and delete by tackerclient's calls `list_KINDs` and `delete_KIND`, or by `delete` if it
+    is given."""
 
     def listing(cloud: Cloud, name: str) -> Iterable[TackerObject]:
         bodies = TackerServer(cloud).once(
@@ -68,6 +69,7 @@ def _legacy(
 
 
 def _unless_gone(cloud: Cloud, action: Callable[[Any], object]) -> None:
+    """Call `action` with a client of Tacker; nothing is raised if its object is gone (404)."""
     from openstack.exceptions import NotFoundException
 
     with suppress(NotFoundException):
@@ -100,7 +102,7 @@ def _force(cloud: Cloud, vnf: TackerObject) -> None:
 
 
 def _listed(bodies: Any, key: str) -> list[Mapping[str, Any]]:
-    """tackerclient gives some lists bare, and some in a mapping."""
+    """Return the list in an answer: tackerclient gives some lists bare, and some in a mapping."""
     listed: list[Mapping[str, Any]] = bodies[key] if isinstance(bodies, dict) else bodies
     return listed
 

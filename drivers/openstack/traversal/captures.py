@@ -26,6 +26,7 @@ LINK_TYPE = "LINUX_SLL2"
 START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 30.0
 _POLL_S = 0.02
+# Index and name of an interface in a line of `ip -o link`.
 _LINK = re.compile(r"^(\d+): ([^:@\s]+)[:@]", re.MULTILINE | re.ASCII)
 
 
@@ -114,6 +115,7 @@ def capturing(
 
 
 def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
+    """Start tcpdump at a point; it does not listen yet."""
     pcap, stderr = folder / f"{point.name}.pcap", folder / f"{point.name}.txt"
     for path in (pcap, stderr):
         path.unlink(missing_ok=True)
@@ -137,6 +139,7 @@ def _await_listening(captures: Sequence[Capture]) -> None:
 
 
 def _interfaces(point: CapturePoint) -> dict[int, str]:
+    """Return index -> name of the point's interfaces. Raises MeasurementError if one is missing."""
     # /sys would show those of another namespace; `ip` is in busybox too.
     links = point.host.run(["ip", "-o", "link"], timeout_s=_COMMAND_TIMEOUT_S).text
     indexes = {name: int(index) for index, name in _LINK.findall(links)}

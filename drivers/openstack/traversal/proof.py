@@ -176,6 +176,7 @@ def _expected(
 
 
 def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
+    """Send frames from an endpoint by sfc-send, which reads each one with its length in front."""
     frames = b"".join(struct.pack(">I", len(p.data)) + p.data for p in packets)
     argv = [endpoint.host.program(binaries.find(SENDER)), "--interface", endpoint.interface]
     endpoint.host.run(argv, stdin=frames, timeout_s=_SEND_TIMEOUT_S)
