@@ -134,6 +134,7 @@ def _await_stamps() -> None:
         sock.bind(("127.0.0.1", 0))
 
         def stamped() -> bool:
+            """Send a packet to this socket, and return whether it arrives with a stamp."""
             sock.sendto(b"", sock.getsockname())
             return bool(sock.recvmsg(1, 64)[1])
 

@@ -49,6 +49,7 @@ class Hierarchies:
     """Where groups are created."""
 
     version: int
+    """Version of control groups: 1 or 2."""
     parents: dict[str, Path]
     """Controller -> folder below which groups are created; the same for all on v2."""
 
@@ -323,6 +324,7 @@ def _still_running(pids: Collection[int]) -> list[str]:
 
 
 def _pids(procs: Path) -> list[int]:
+    """Return the ids of processes in a file `cgroup.procs`."""
     # 0 stands for a process in another PID namespace. It is left out, because kill() takes 0 for
     # the caller's own group.
     return [int(pid) for pid in procs.read_text().split() if pid != "0"]

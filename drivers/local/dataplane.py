@@ -112,6 +112,7 @@ def _kernel(binary: str) -> Requirement:
 
 
 def _openvswitch() -> list[Requirement]:
+    """Require the programs of Open vSwitch, its database schema, and TUN devices."""
     package = "openvswitch-switch"
     return [
         tools.tool("ovs-vswitchd", package, ["ovs-vswitchd", "--version"]),

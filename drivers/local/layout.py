@@ -69,11 +69,12 @@ class FunctionLayout:
     spec: FunctionSpec
     type: type[NetworkFunction]
     ports: tuple[Port, ...]
+    """Ingress, then egress if there are two."""
 
     @property
     def needs_xdp(self) -> bool:
-        """Whether it returns frames by XDP, so that the SFF's end of its veths must carry an XDP
-        program."""
+        """Whether the SF returns frames by XDP, so that the SFF's end of its veths must carry an
+        XDP program."""
         return self.type.peer_needs_xdp(self.spec.knobs)
 
     @property
@@ -206,6 +207,7 @@ def _encapsulation(scenario: Scenario) -> str:
 
 
 def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
+    """Return the nodes by name. Their addresses and folders are numbered from 1."""
     names = [node.name for node in scenario.topology.nodes]
     hops = next_hops(names, [link.between for link in scenario.topology.links])
     return {

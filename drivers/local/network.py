@@ -128,7 +128,8 @@ def _configured(namespace: str, interface: str, problem: str) -> Iterator[tuple[
 
 
 def add_address(namespace: str, interface: str, address: str, prefix: int) -> None:
-    """Add an IPv4 address, and bring the interface up."""
+    """Bring the interface up, and give it an IPv4 address. `prefix`: length of the address's
+    prefix. Raises DeploymentError."""
     problem = f"cannot get the address {address}/{prefix}"
     with _configured(namespace, interface, problem) as (link, index):
         link.link("set", index=index, state="up")

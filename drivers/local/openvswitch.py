@@ -166,6 +166,7 @@ class OpenVSwitch:
         self._processes.clear()
 
     def _spawn(self, daemon: str, *arguments: str) -> None:
+        """Start a daemon, whose log and output go to files in the folder."""
         log = self._folder / f"{daemon}.log"
         console = self._folder / f"{daemon}.err"
         # OVS_RUNDIR is the only way to choose the folder of the bridges' sockets.

@@ -230,6 +230,7 @@ class ScenarioDeployment:
         return outer_mtu(self.layout) if self.dataplanes[node] == EBPF else wire_mtu
 
     def _shape_links(self) -> None:
+        """Limit the rate of links that have one, in both directions."""
         for link in self.layout.links:
             rate = link.link.rate_bps
             if rate is not None:
@@ -251,6 +252,7 @@ class ScenarioDeployment:
                 self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
     def _is_end(self, port: Port) -> bool:
+        """Whether the attachment is that of an endpoint."""
         return port in (self.layout.client, self.layout.server)
 
     def _start(self, function: FunctionLayout) -> None:

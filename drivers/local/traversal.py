@@ -325,7 +325,7 @@ def _rise(
     before: Mapping[str, Mapping[tuple[int, int], int]],
     after: Mapping[str, Mapping[tuple[int, int], int]],
 ) -> _Counts:
-    """Return by how much each counter rose."""
+    """Return by how much each counter rose. One that was not there before was 0."""
     return {
         (node, spi, si): packets - before[node].get((spi, si), 0)
         for node, counts in after.items()

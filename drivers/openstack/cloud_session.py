@@ -150,7 +150,8 @@ class CloudSession:
         self._replace([guest for guest in deployment.guests.values() if guest.made])
 
     def close(self) -> None:
-        """Remove all that the run has in the cloud, by the journal."""
+        """Remove all that the run has in the cloud, by the journal, and end the connections, also
+        if something cannot be removed. Raises DeploymentError."""
         for guest in (*self._pool.guests, *self._existing.values()):
             guest.host.close()
             self._pool.drop(guest.name)
@@ -240,8 +241,8 @@ class CloudSession:
         self._lifecycle.remove(machines)
 
     def _connect_existing(self, machine: ExistingMachine) -> Guest:
-        """Return an existing machine as a guest. At the first use, its folder is journaled and it
-        is connected to."""
+        """Return an existing machine as a guest. The first call journals the run's folder there,
+        and connects."""
         if machine not in self._existing:
             workdir = workdirs.folder(self._context.names.of(machine.name))
             self._context.journal.intend([workdirs.resource(machine, workdir)])
@@ -269,9 +270,9 @@ class CloudSession:
 
 
 def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:
-    """Whether probes send packets with addresses of others. `networks`: those of the client; None:
-    the run did not make the client. Raises DeploymentError where the cloud would drop such
-    packets."""
+    """Whether probes send packets with addresses that are not the endpoints'. `networks`: those of
+    the client; None: the run did not make the client. Raises DeploymentError where the cloud would
+    drop such packets."""
     probes = {name for spec in scenario.probes for name in spec.plugins}
     sending = sorted(name for name in probes if plugins.load("probe", name).other_addresses)
     if sending and networks is not None and networks.data_id in networks.security_groups:

@@ -24,6 +24,7 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
         functions=tuple(_function(deployed, spec) for spec in deployed.scenario.chain.functions),
         hops=_hops(deployed),
         meters={name: guest.meter for name, guest in deployed.guests.items()},
+        # networking-sfc calls the encapsulation between switches `correlation`.
         encapsulation=str(deployed.chain.get("correlation") or "none"),
         facts=_facts(deployed),
         diagnostics=diagnostics,
@@ -61,6 +62,7 @@ def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
 
 
 def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
+    """Return the facts for Deployment.facts."""
     return {
         "mtu": deployed.config.mtu,
         "chain": dict(deployed.chain),
@@ -71,6 +73,8 @@ def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
 
 
 def _machine(guest: Guest, deployed: ScenarioDeployment) -> Mapping[str, Any]:
+    """Return the facts about one machine. Of an existing machine some are unknown: they are empty
+    or None, and its times are 0."""
     spec = guest.machine.plan.spec
     image = deployed.images.get(spec.image, {})
     return {

@@ -130,6 +130,7 @@ class ScenarioDeployment:
             name=spec.name,
             interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
             macs=(guest.port(INGRESS).mac, guest.port(EGRESS).mac),
+            # networking-sfc hands plain IP to functions.
             encapsulation="none",
             address=None,
             client=(client.address, client.mac),
@@ -155,9 +156,11 @@ class ScenarioDeployment:
             self.carried[name] = list(equip(guest.host, wanted))
 
     def _probe_tools(self) -> tuple[str, ...]:
+        """Return the commands that the scenario's probes call."""
         names = (name for spec in self.scenario.probes for name in spec.plugins)
         return tuple(tool for name in names for tool in plugins.load("probe", name).tools())
 
     def _monitor_tools(self) -> tuple[str, ...]:
+        """Return the commands that the scenario's monitors call."""
         monitors = (plugins.load("monitor", spec.monitor) for spec in self.scenario.monitors)
         return tuple(name for monitor in monitors for name in monitor.tools())

@@ -124,6 +124,7 @@ def _state(layout: Layout, scenario: Scenario) -> model.State:
 
 
 def _switch(layout: Layout, node: NodeLayout, names: dict[str, str]) -> model.Switch:
+    """Return a node in the model. `names`: node -> name in the model."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     return model.Switch(
@@ -156,6 +157,7 @@ def _functions(layout: Layout, names: dict[str, str]) -> Iterator[tuple[str, mod
 
 
 def _attachment(layout: Layout, port: Port) -> model.Attachment:
+    """Return an attachment of a function in the model."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     address = None if port.address is None else IPv4Address(port.address)

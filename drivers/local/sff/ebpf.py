@@ -122,6 +122,7 @@ class EbpfSff(Sff):
         return self._process
 
     def _tables(self, *, shown: bool) -> str:
+        """Return the text of the node's tables, by which captures see all packets if `shown`."""
         return sff_tables(
             self.layout,
             self.scenario,

@@ -160,6 +160,7 @@ def _rules(path: Path, scenario: Scenario) -> Iterator[str]:
 
 
 def _match(match: Match, *, reverse: bool) -> str:
+    """Return the words of a rule for the classifier's match; with `reverse`, for replies."""
     words = ["version 4"]
     if match.ip_proto != "any":
         words.append(f"protocol {match.ip_proto}")

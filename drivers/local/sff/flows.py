@@ -46,6 +46,7 @@ def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
     """Return the rules of a node's bridge `sff`."""
     flows = [
         *_bypass(layout, scenario, node),
+        # No path has such packets.
         "table=10,priority=0,actions=drop",
     ]
     for path in paths(layout, scenario):
@@ -53,6 +54,7 @@ def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
             flows += _classifier(path, scenario, node)
             flows += _forwarder(layout, path, node)
     if layout.encapsulation != "none" and layout.needs_underlay:
+        # Packets that come by a tunnel with an NSH are looked up.
         flows.append(f"table=0,priority=90,in_port={TUNNEL_PORT},{_NSH},actions={_ANYWHERE}(,10)")
     return flows
 
@@ -196,6 +198,7 @@ def _tunnel(node: NodeLayout) -> str:
 
 
 def _push_nsh(spi: int, si: int) -> str:
+    """Return the actions that put a packet into an NSH with this SPI and SI."""
     return f"encap(nsh(md_type=1)),set_field:{spi:#x}->nsh_spi,set_field:{si}->nsh_si"
 
 

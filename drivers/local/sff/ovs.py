@@ -93,6 +93,7 @@ class OpenVSwitchSff(Sff):
 
     @property
     def _outer_bridge(self) -> str:
+        """Name of the bridge where all packets arrive at the node."""
         return "und" if self.layout.needs_underlay else "sff"
 
     def problem(self) -> str | None:

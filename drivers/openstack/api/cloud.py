@@ -157,7 +157,7 @@ class Cloud:
         )
 
     def network_extensions(self) -> set[str]:
-        """Return the aliases of neutron's extensions."""
+        """Return the aliases of neutron's extensions, such as `sfc`."""
         network = self.connection.network
         return self.call(
             "listing neutron's extensions", lambda: {each.alias for each in network.extensions()}

@@ -126,8 +126,8 @@ def diagnose(error: Exception) -> Failure:
 
 def _status(error: Exception) -> int | None:
     """Return the HTTP status of the answer; None if there was none."""
-    # openstacksdk has `status_code`, keystoneauth `http_status`; the latter's connection errors
-    # claim 500 or nothing.
+    # openstacksdk has `status_code`, keystoneauth `http_status`. Only with a response do they tell
+    # of an answer: keystoneauth's connection errors claim 500 or nothing.
     for name in ("status_code", "http_status"):
         status = getattr(error, name, None)
         if isinstance(status, int) and getattr(error, "response", None) is not None:
@@ -175,7 +175,7 @@ def _message(error: Exception, status: int | None) -> str:
 
 def _retry_after_s(error: Exception) -> float | None:
     """Return the seconds from now for which the cloud's header Retry-After asks, which has seconds
-    or a date (RFC 9110, 10.2.3); None: there is no such header."""
+    or a date (RFC 9110, 10.2.3); None: there is no such header, or it has neither."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("Retry-After")
     if value is None:

@@ -129,7 +129,7 @@ class _Budget:
         return min(max(pause_s, self.failure.retry_after_s or 0.0), self._left_s)
 
     def is_spent(self, _: RetryCallState) -> bool:
-        """Whether the latest failure is final."""
+        """Whether the latest failure is final: `wait_s` has found no time left."""
         return self._left_s <= 0
 
     def _allowed_s(self) -> float:
@@ -145,6 +145,7 @@ class _Budget:
 
 
 def _error_of(state: RetryCallState) -> Exception:
+    """Return the error of the call that has just failed."""
     error = state.outcome.exception() if state.outcome is not None else None
     assert isinstance(error, Exception)
     return error

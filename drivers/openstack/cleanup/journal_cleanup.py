@@ -71,7 +71,8 @@ def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
 
 
 def remove_journaled(context: LifecycleContext, resources: Sequence[Resource]) -> None:
-    """Remove resources, and note in the journal that they are gone."""
+    """Remove resources, and note in the journal that they are gone. Raises DeploymentError if one
+    cannot be removed; the journal then keeps all of them."""
     if resources:
         remove(context.cloud, resources)
         context.journal.removed(resources)

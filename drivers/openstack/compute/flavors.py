@@ -140,7 +140,7 @@ class Placement:
     image_id: str
     flavor_id: str
     zone: str | None = None
-    """Availability zone, if the configuration names the hypervisor."""
+    """Availability zone, which also names the hypervisor; None: the cloud chooses."""
 
 
 def placement(context: LifecycleContext, flavors: Flavors, spec: MachineSpec) -> Placement:

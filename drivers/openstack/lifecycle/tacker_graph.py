@@ -76,6 +76,7 @@ class ForwardingGraph:
 
     @property
     def _classifier(self) -> str:
+        """Name of the graph's flow classifier in neutron."""
         return self.context.names.of("classifier")
 
     def _resources(self, name: str, functions: Sequence[str]) -> list[NamedResource]:

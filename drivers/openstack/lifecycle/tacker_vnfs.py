@@ -66,7 +66,8 @@ class TackerVnfs(ABC):
         return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """Return `resources`, and those whose names Tacker chose."""
+        """Return `resources`, and those whose names Tacker chose; there are none of the latter by
+        default."""
         return self.resources(plan)
 
     @abstractmethod

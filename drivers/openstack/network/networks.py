@@ -67,6 +67,7 @@ def prepare_networks(
     )
     builder.check_mtu(data)
     builder.check_apart(data, management)
+    # `builder.groups` has the group of the data network first.
     groups = {
         network.id: builder.security_group(name, rule)
         for network, (name, rule) in zip((data, management), builder.groups.items(), strict=True)
@@ -243,6 +244,7 @@ class _NetworkBuilder:
                 )
 
     def _subnets(self, network: Any) -> list[Any]:
+        """List the IPv4 subnets of a network."""
         return self.cloud.call(
             f"listing subnets of {network.name}",
             lambda: list(self.network.subnets(network_id=network.id, ip_version=4)),
@@ -262,6 +264,7 @@ class _NetworkBuilder:
         subnet = self.subnets[MANAGEMENT]
 
         def interface() -> Any:
+            """Return the router's port in the subnet; None if it has none."""
             ports = self.network.ports(device_id=router.id)
             inside = (p for p in ports if any(ip["subnet_id"] == subnet for ip in p.fixed_ips))
             return next(inside, None)
@@ -281,6 +284,7 @@ class _NetworkBuilder:
         )
 
         def rule() -> Any:
+            """Return the rule if the group has it; else None."""
             rules = self.network.security_group_rules(security_group_id=group.id)
             sought = ("ingress", None, lets_in.get("protocol"))
             fitting = (r for r in rules if (r.direction, r.remote_group_id, r.protocol) == sought)

@@ -31,19 +31,20 @@ def ensure_ports(
     """Return a machine's ports, by the names in `spec.ports`; those that are missing are made in
     one request."""
     cloud = context.cloud
-    wanted = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
+    bodies = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
     present: dict[str, Any] = {}
+    """Name -> port, as `find` has seen them last."""
 
-    # It also notes which are there, for `make`, in case some are missing.
     def find() -> dict[str, Any] | None:
-        present.update(find_named(cloud, Kind.PORT, wanted))
-        return present if len(present) == len(wanted) else None
+        """Return all ports by name; None if one is missing."""
+        present.update(find_named(cloud, Kind.PORT, bodies))
+        return present if len(present) == len(bodies) else None
 
     def make() -> dict[str, Any]:
         description = f"sfcperf, run {context.names.tag}"
         missing = [
             {**body, "description": description}
-            for name, body in wanted.items()
+            for name, body in bodies.items()
             if name not in present
         ]
         made = list(cloud.connection.network.create_ports(missing))

@@ -96,7 +96,8 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
     vnfd_size = Resources(
         descriptor.vcpus or default.vcpus, descriptor.memory_mib or default.memory_mib
     )
-    # Resources in the workflow override those in the descriptor.
+    # `spec.resources` are those of the workflow, or of the descriptor where the workflow sets none.
+    # So they differ from the descriptor's only if the workflow overrides these.
     workflow_sets_size = spec.resources != vnfd_size
     sized_by_vnfd = config.flavor is None and not workflow_sets_size
     flavor = descriptor.flavor if sized_by_vnfd else config.flavor

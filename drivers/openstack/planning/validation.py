@@ -110,9 +110,9 @@ def _check_endpoints(scenario: Scenario) -> None:
 def addresses(scenario: Scenario, tag: str = "") -> tuple[str, str]:
     """IPv4 addresses of client and server in the data network of the run with this tag.
 
-    If the workflow sets none, each run has its own: networking-sfc compares the flow classifiers of
-    all chains of a project by prefix and protocol alone, not by network or port, so that two runs
-    at the same time would conflict.
+    If the workflow sets none, each run has its own, by its tag: networking-sfc compares the flow
+    classifiers of all chains of a project by prefix and protocol alone, not by network or port, so
+    that two runs at the same time would conflict.
     """
     # One of the networks from 10.64.0.0/24 to 10.127.255.0/24, by the tag.
     number = int.from_bytes(hashlib.sha256(tag.encode()).digest()[:2], "big") % (64 * 256)

@@ -110,6 +110,8 @@ def _delete_network(cloud: Cloud, found: Any) -> None:
 
 
 def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
+    """List the servers whose names begin with what all these names begin with, except deleted
+    ones."""
     # The filter is a regular expression, of which some novas (26 too) find nothing by `a|b`.
     pattern = f"^{commonprefix(list(names))}"  # noqa: RUF071 - not of paths
     listed = cloud.connection.compute.servers(details=True, name=pattern)
@@ -117,14 +119,15 @@ def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
 
 
 def _keypairs(cloud: Cloud, _names: Collection[str]) -> Iterable[str]:
-    # A key pair is addressed by its name; its id in the database is of no use.
+    """List the names of all key pairs of the user. A name stands for the key pair, because nova
+    addresses it by its name and not by its id in the database."""
     return (pair.name for pair in cloud.connection.compute.keypairs())
 
 
 def _stacks(cloud: Cloud, name: str) -> Iterable[Any]:
-    """Yield the stacks of this name, with outputs. Names of stacks are unique in a project. A stack
-    that is DELETE_COMPLETE blocks its name until heat has archived it, but openstacksdk no longer
-    finds it by id."""
+    """Yield the stacks of this name, with outputs. A stack that is DELETE_COMPLETE blocks its name
+    until heat has archived it, because names are unique in a project. openstacksdk does not find it
+    by id any more, so it is yielded as it is listed."""
     from openstack.exceptions import NotFoundException
 
     heat = cloud.connection.orchestration

@@ -120,7 +120,8 @@ def _instances(cloud: Cloud, name: str) -> list[TackerObject]:
 
 
 def lcm_operations(cloud: Cloud, instance_id: str) -> list[Mapping[str, Any]]:
-    """What `vnflcm` did with an instance, oldest first."""
+    """Return the operations of `vnflcm` on an instance, as ETSI's LcmOpOcc, oldest first; without
+    retries."""
     bodies = TackerServer(cloud).once(
         lambda client: client.list_vnf_lcm_op_occs(filter=f"(eq,vnfInstanceId,{instance_id})")
     )

@@ -51,6 +51,7 @@ class Capture:
     pcap: Path
     """File of the captured packets, which grows; link type LINUX_SLL2."""
     stderr: Path
+    """File of tcpdump's messages."""
 
     @property
     def is_listening(self) -> bool:
@@ -95,7 +96,8 @@ def capturing(
     points: Sequence[CapturePoint], expression: str, folder: Path
 ) -> Iterator[list[Capture]]:
     """Capture at all points the packets that a filter of pcap-filter(7) selects, into files
-    `POINT.pcap` in the folder. Inside, all of them listen. Raises MeasurementError."""
+    `POINT.pcap` in the folder. Inside, all of them listen; at the end they are stopped, and the
+    files are complete. Raises MeasurementError."""
     captures: list[Capture] = []
 
     def start(point: CapturePoint) -> None:
@@ -129,6 +131,7 @@ def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
 
 
 def _await_listening(captures: Sequence[Capture]) -> None:
+    """Return when all captures listen. Raises MeasurementError after START_TIMEOUT_S."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while silent := [capture.point.name for capture in captures if not capture.is_listening]:
         if time.monotonic() > deadline:

@@ -167,6 +167,7 @@ def _expected(
     steps: tuple[PathStep, ...],
     packets: Sequence[MarkedPacket],
 ) -> ExpectedPath:
+    """Return the path that these packets should take. `steps`: empty if they bypass the chain."""
     return ExpectedPath(
         (source.name, source.interface),
         (destination.name, destination.interface),
