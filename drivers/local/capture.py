@@ -118,7 +118,7 @@ def _await_stamps() -> None:
     """Wait until the kernel stamps packets when they arrive, which packets to a socket of our own
     show. Raises MeasurementError.
 
-    A worker of the kernel begins that some time after a socket has asked for it (Linux's
+    A worker of the kernel begins to stamp some time after a socket has asked for it (Linux's
     net_enable_timestamp). Until then, SO_TIMESTAMPNS gives the time of reading, by which packets
     seem to have crossed the interfaces in the order in which these are read.
     """

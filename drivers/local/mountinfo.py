@@ -62,5 +62,6 @@ def own_groups(membership: str) -> Mapping[str, str]:
 
 
 def _unescaped(field: str) -> str:
-    """The kernel writes blanks and backslashes in octal: `\\040`."""
+    """Return a field of mountinfo as it is meant: the kernel writes blanks and backslashes in
+    octal, `\\040`."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

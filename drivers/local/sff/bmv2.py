@@ -29,7 +29,8 @@ _TIMES = ("timed", "time_ns", "traced", "away_ns", "since_first_ns")
 
 
 def monitored(parameters: Mapping[str, Any], node: str) -> bool:
-    """Whether the monitor `sfcmon` with these parameters is at the SFF of a node."""
+    """Whether the monitor `sfcmon` with these parameters is at the SFF of a node. Without `nodes`
+    it is at the SFFs of all."""
     nodes = parameters.get("nodes")
     return parameters["at"] != "functions" and (nodes is None or node in nodes)
 

@@ -34,7 +34,8 @@ def vnfd_id(name: str) -> str:
 
 
 def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
-    """The package of the machine `name`, as a ZIP file. `ports`: names of its ports' resources."""
+    """Return the package of the machine `name`, a ZIP file, around its heat template `hot`.
+    `ports`: names of its ports in the template."""
     flavor = hot["resources"][tacker_hot.SERVER]["properties"]["flavor"]
     import yaml
 
@@ -53,7 +54,7 @@ def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
             info = zipfile.ZipInfo(path, _EPOCH)
-            info.external_attr = 0o644 << 16
+            info.external_attr = 0o644 << 16  # the file's permissions on Unix
             archive.writestr(info, content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 

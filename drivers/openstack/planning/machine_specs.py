@@ -59,7 +59,8 @@ def scenario_machines(scenario: Scenario, config: Config) -> ScenarioMachines:
 
 def _endpoint(spec: EndpointSpec, config: Config) -> MachineSpec | ExistingMachine:
     """Return the existing machine of an endpoint, or the spec of its VM. Resources that the
-    workflow sets are a minimum; if it sets none, a flavor alone sets the size."""
+    workflow sets are a minimum. If it sets none, a named flavor alone sets the size, and without
+    one ENDPOINT_RESOURCES are the minimum. Raises WorkflowError if no image is set."""
     options = options_of(spec)
     if options.machine is not None:
         return options.machine

@@ -17,7 +17,8 @@ from sfcperf.workflow.model import FunctionSpec, Resources, Scenario
 
 
 def validate(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Raises WorkflowError for what VMs and networking-sfc cannot build, or would build alike."""
+    """Raises WorkflowError for what VMs and networking-sfc cannot build, and for scenarios that
+    differ but would be built alike."""
     if (config.management_network is None) == (config.external_network is None):
         raise WorkflowError(
             "exactly one network for SSH to the VMs is needed",
@@ -32,6 +33,7 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
             hint='leave it out, or set "external_network"',
         )
     for scenario in scenarios:
+        # It refuses options and descriptors that do not make a machine; its result is not needed.
         scenario_machines(scenario, config)
         _check_encapsulation(scenario)
         _check_classifier(scenario)

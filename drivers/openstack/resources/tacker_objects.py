@@ -150,6 +150,7 @@ def _delete_instance(cloud: Cloud, instance: TackerObject) -> None:
 
 def _packages(cloud: Cloud, name: str) -> list[TackerObject]:
     """VNF packages with exactly this name in their user data."""
+    # Lists leave the user data out, unless all fields are asked for.
     bodies = TackerServer(cloud).once(lambda client: client.list_vnf_packages(all_fields=None))
     return [
         TackerObject(body["id"], name, body["onboardingState"])
