@@ -75,6 +75,7 @@ class LocalDriver(Driver):
         self._built: dict[str, ScenarioDeployment] = {}
         """Deployments that exist, by id."""
         self._deployed = 0
+        """How many deployments there were so far; it numbers their ids."""
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:

@@ -31,7 +31,8 @@ FlowCounter = Callable[[str], Mapping[tuple[int, int], int]]
 
 @dataclass
 class _Direction:
-    """Packets of one direction and the path that they should take (None: around the chain)."""
+    """Marked packets of one direction, the attachments of their sender and receiver, and the path
+    that they should take (None: around the chain)."""
 
     path: Path | None
     source: Port

@@ -40,6 +40,7 @@ class OpenStackDriver(Driver):
         self._suspect: set[str] = set()
         """Deployments whose machines may be at fault: their teardown removes these machines."""
         self._deployed = 0
+        """How many deployments there were so far; it numbers their ids."""
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:

@@ -32,8 +32,8 @@ def ensure_ports(
     one request."""
     cloud = context.cloud
     bodies = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
+    # Name -> port, of those that `find` has seen.
     present: dict[str, Any] = {}
-    """Name -> port, as `find` has seen them last."""
 
     def find() -> dict[str, Any] | None:
         """Return all ports by name; None if one is missing."""
