@@ -76,6 +76,7 @@ def evaluate(
             if observations[name][mark]
         )
     observed = [_hop(name, crossings) for name, crossings in crossed.items()]
+    # By falling TTL, the order in which they were crossed; those that were not crossed come last.
     observed.sort(key=lambda hop: -1 if hop.ttl is None else hop.ttl, reverse=True)
     sent = len(path.marks)
     return PathEvaluation(
@@ -92,9 +93,9 @@ def _follow(
 ) -> list[str]:
     """Return the problems of one packet, and add its crossings to `crossed`."""
     source, interface = path.source
-    left = [o for o in observations[source][mark] if o.outgoing and o.interface == interface]
-    if len(left) != 1:
-        return [f"the {source} sent the packet {len(left)} times instead of once"]
+    sent = [o for o in observations[source][mark] if o.outgoing and o.interface == interface]
+    if len(sent) != 1:
+        return [f"the {source} sent the packet {len(sent)} times instead of once"]
     problems: list[str] = []
     before, ttl = f"the {source}", TTL
     for step in path.steps:
@@ -135,8 +136,8 @@ def _cross(step: PathStep, observations: Sequence[Observation]) -> _Crossing | s
 
 
 def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
-    """Say that a packet did not come directly from the one before, if it has another TTL than it
-    left there with."""
+    """Return a problem if a packet reached `receiver` with another TTL than `expected`, with which
+    it left `before`: then it did not come from there directly. Empty if it did."""
     if ttl == expected:
         return []
     return [
@@ -146,6 +147,7 @@ def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
 
 
 def _hop(name: str, crossings: Sequence[_Crossing]) -> HopObservation:
+    """Return what was observed at one function, with the TTLs of the first packet."""
     if not crossings:
         return HopObservation(name, None, None, None, 0)
     first = crossings[0]

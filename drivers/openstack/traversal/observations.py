@@ -21,6 +21,7 @@ _IPV4 = 0x0800
 _RECEIVED, _SENT = 0, 4
 """Packet types; packets for another host (3) are neither."""
 _TTL = 8
+"""Place of the TTL in an IPv4 packet."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def observe(pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes])
 
 
 def _observation(frame: bytes, interfaces: Mapping[int, str]) -> Observation | None:
-    """Read an observation from a captured frame; None for packets that the host neither received
-    nor sent, and for other interfaces."""
+    """Read an observation from a captured frame; None for frames that are too short or not IPv4,
+    for packets that the host neither received nor sent, and for other interfaces."""
     if len(frame) <= _HEADER.size + _TTL:
         return None
     protocol, index, _, kind, _, _ = _HEADER.unpack_from(frame)
