@@ -205,3 +205,4 @@ TestOption = Annotated[
 ]
 
 RESULTS = Path("results")
+"""Default of --results."""

@@ -58,12 +58,14 @@ class _BoundedBody(io.RawIOBase):
         self._raw = raw
         self._socket = sock
         self._left = MAX_BYTES
+        # A socket of the client always has a timeout: that of the request.
         self._end_s = time.monotonic() + (sock.gettimeout() or 0)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
+        """Read like RawIOBase. Raises TimeoutError, DeliveryRefused."""
         left_s = self._end_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the answer did not end in time")

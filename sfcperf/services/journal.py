@@ -37,5 +37,5 @@ class ServiceJournal:
 
 
 def service_of(resource: Resource) -> str:
-    """Name of the plug-in that removes a resource."""
+    """Name of the plug-in that removes a resource, for resources that a ServiceJournal noted."""
     return str((resource.detail or {}).get(_SERVICE))
