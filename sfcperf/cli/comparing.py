@@ -220,8 +220,8 @@ def write_outputs(
     html: Path | None,
     csv: Path | None,
 ) -> None:
-    """Write the requested files and print their paths; None: this file is not requested. If `json_`
-    is `-`, print the JSON instead, and no paths."""
+    """Write the requested files, and print their paths; None: this file is not requested. If
+    `json_` is `-`, only the JSON is printed, and no paths."""
     text = json.dumps(comparison.document(), indent=2, allow_nan=False) + "\n"
     if json_ == "-":
         print(text, end="")

@@ -43,6 +43,7 @@ def page(context: Any) -> Iterator[str]:
     for paragraph in re.split(r"\n\n+", cleandoc(command.help)):
         yield ".PP"
         yield _text(re.sub(r"\s+", " ", paragraph))
+    # (term, meaning) of each parameter.
     records = [r for p in command.get_params(context) if (r := p.get_help_record(context))]
     options = [r for r in records if r[0].startswith("-")]
     yield from _list("ARGUMENTS", (r for r in records if r not in options))

@@ -152,6 +152,7 @@ def _difference(evaluation: Evaluation) -> str:
 
 
 def _margin(evaluation: Evaluation) -> str:
+    """Return the margin in the metric's unit, or in percent of the packaged value."""
     if evaluation.margin is None:
         return "none"
     if evaluation.margin_absolute:

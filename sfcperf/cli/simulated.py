@@ -170,6 +170,7 @@ def _percent(value: float | None) -> str:
 
 
 def _print_sources(window: Window) -> None:
+    """Print the reported sources of a window, those with the most packets first."""
     sources = window.heavy_hitters
     reported = count_text(len(sources), "source")
     print(f"\nheavy_hitters of window {window.index}: {reported} reported")
@@ -182,6 +183,7 @@ def _print_sources(window: Window) -> None:
 
 
 def _warn(end: TraceEnd) -> None:
+    """Say on stderr what was wrong with the trace."""
     if end.truncated:
         print("warning: the trace ends within a packet", file=sys.stderr)
     if end.late:

@@ -31,6 +31,7 @@ class BoundedNode(Urllib3HttpNode):
     def __init__(self, config: NodeConfig) -> None:
         super().__init__(config)
 
+        # The pool makes its connections of this class, and they make their answers of _Response.
         class Connection(self.pool.ConnectionCls):  # type: ignore[name-defined,misc]
             response_class = _Response
 
@@ -43,6 +44,7 @@ class _Response(http.client.HTTPResponse):
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
+        # All bytes of the answer are read from `fp`.
         self.fp = io.BufferedReader(_BoundedBody(self.fp.detach(), sock))
 
     def begin(self) -> None:

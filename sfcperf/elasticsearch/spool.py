@@ -55,6 +55,7 @@ class Spool:
     """Keeps the entries of one state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
+        """`root` is the state folder; None: that of this user. Nothing is created yet."""
         self.folder = (root or state_root()) / "spool"
 
     def enter(self, store: RunStore, target: Target) -> tuple[SpooledRun, bool]:
@@ -83,9 +84,9 @@ class Spool:
 
     @contextmanager
     def alone(self, folder: Path) -> Iterator[None]:
-        """Lock a run, so that only one process of this user sends it at a time: of two, both could
-        find that an id is missing, and both send it. The lock is in the spool and not in the run
-        folder, where everybody who can read the folder could hold it.
+        """Lock a run, so that only one process of this user sends it at a time: two could both find
+        that an id is missing, and both send it. The lock is in the spool and not in the run folder,
+        where everybody who can read the folder could hold it.
 
         Raises EnvironmentLacks when another process sends the run.
         """

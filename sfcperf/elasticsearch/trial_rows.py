@@ -61,7 +61,7 @@ def rows(
     common: Callable[[TrialRecord], Mapping[str, Any]],
 ) -> Iterator[tuple[str, int, str]]:
     """Yield (trial, number of the row within the trial, JSON) of each row; nothing when there is no
-    file.
+    file. `common` returns the fields that all rows of a trial share.
 
     The number stays when other trials are added: a resumed run keeps the ids of what was sent.
     Raises InputError when the file is damaged, or has a trial that the run does not.
@@ -69,22 +69,23 @@ def rows(
     if not path.is_file():
         return
     numbers: dict[str, int] = defaultdict(int)
-    heads: dict[str, tuple[str, int]] = {}
+    # Trial -> the end of the JSON of its rows, and when the trial began.
+    ends: dict[str, tuple[str, int]] = {}
     names = ("trial_id", kind.time, *kind.others)
     for batch in _batches(path, names):
         columns = [batch.column(name).to_pylist() for name in names]
         times = _times(batch.column(kind.time))
         for (trial_id, at_ns, *others), at in zip(zip(*columns, strict=True), times, strict=True):
-            if trial_id not in heads:
-                heads[trial_id] = _head(path, trials.get(trial_id), common)
-            head, begin_ns = heads[trial_id]
+            if trial_id not in ends:
+                ends[trial_id] = _end(path, trials.get(trial_id), common)
+            end, begin_ns = ends[trial_id]
             number = numbers[trial_id]
             numbers[trial_id] = number + 1
             members = kind.members(at_ns, begin_ns, *others)
-            yield trial_id, number, f'{{"@timestamp":"{at}Z",{members},{head}'
+            yield trial_id, number, f'{{"@timestamp":"{at}Z",{members},{end}'
 
 
-def _head(
+def _end(
     path: Path,
     record: TrialRecord | None,
     common: Callable[[TrialRecord], Mapping[str, Any]],

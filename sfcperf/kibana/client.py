@@ -176,6 +176,7 @@ def _error(entry: Mapping[str, Any]) -> str:
 
 
 def _reference(reference: Any) -> str:
+    """Name an object that is missing; anything that is not as documented is shown as it is."""
     if isinstance(reference, dict):
         return f"{reference.get('type')} {reference.get('id')}"
     return str(reference)

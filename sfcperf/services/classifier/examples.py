@@ -149,14 +149,15 @@ def extracted(
     if process.returncode != 0:
         raise InputError(f"no records can be made of the capture: {complaint}", where=str(pcap))
     if captured is not None:
+        # The last line on stderr has the counts of frames.
         end = json.loads(complaint.splitlines()[-1])
         captured.number = end["frames"]
         captured.left_out |= end["left_out"]
 
 
 def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> ExampleSplit:
-    """Make the examples of a trace; `share` (0 to 1) of its flows train. With a share of 1, there
-    is no test. Raises InputError for damaged files."""
+    """Make the examples of a trace. `share` (0 to 1) of its flows train, the others test; `seed`
+    decides which. With a share of 1, no example tests. Raises InputError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
     training, captured = _Collected(labels, start_ns), CapturedFrames()
     for record in _that_train(pcap, how, captured):

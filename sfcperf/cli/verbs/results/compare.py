@@ -165,6 +165,7 @@ def compare(
 
 
 def _print(comparison: Comparison) -> None:
+    """Print the headline, the tables and the remarks of a comparison."""
     from rich.text import Text
 
     from sfcperf.cli.terminal.console import console

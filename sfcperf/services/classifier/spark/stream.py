@@ -105,6 +105,7 @@ class Stream:
         query = self._query = self._written(self._judged(self._messages()))
 
         def reads() -> bool:
+            """Whether the query reads, or has ended already."""
             return not query.isActive or bool(query.status["isTriggerActive"])
 
         if not retry.until(reads, timeout_s=_START_TIMEOUT_S, period_s=0.02):
