@@ -184,7 +184,7 @@ def group(help_: str) -> typer.Typer:
 
 
 class Test(StrEnum):
-    """Tests to decide by."""
+    """Statistical tests by which a comparison or a replay decides."""
 
     RANK = "rank"
     T = "t"

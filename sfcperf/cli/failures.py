@@ -113,8 +113,8 @@ def _is_lack_of_memory(error: BaseException | None) -> bool:
 
 
 def _lines(error: SfcperfError) -> list[str]:
-    """Return the lines that explain an error. A WorkflowError stands for several errors: first
-    come its own lines, then those of the others."""
+    """Return the lines that explain an error, and, for a WorkflowError, those of the other errors
+    that it carries."""
     lines = error.lines()
     if isinstance(error, WorkflowError):
         for other in error.others:

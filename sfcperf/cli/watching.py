@@ -115,9 +115,10 @@ def _pictures(store: RunStore, out: Console) -> LiveRun:
 def picture(
     live: LiveRun, workflow: Workflow | None, rows: Sequence[Summary], height: int
 ) -> RenderableType:
-    """Return a picture of all that is known of a run, for a terminal with `height` lines. If there
-    are too many `rows` (primary ones with values count), it shows the scenarios measured last.
-    `workflow` is None if it cannot be loaded here: the time that is left is then not known."""
+    """Return a picture of all that is known of a run, for a terminal with `height` lines. Of
+    `rows`, it has those of primary metrics with values; if these are too many, those of the
+    scenarios measured last. `workflow` is None if it cannot be loaded here: the time that is left
+    is then not known."""
     bar = Table.grid(padding=(0, 1), expand=True)
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True)

@@ -34,7 +34,7 @@ class Entry:
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
     """Count the documents of a run in a stream, including all that was sent so far; 0 if the stream
     does not exist. Raises DeliveryRefused, and what the client raises."""
-    # Only a refresh makes what was sent visible to searches.
+    # A refresh makes all that was sent visible to searches at once.
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
     return part(answer, int, "count")

@@ -68,7 +68,7 @@ def _panels(
 
 
 def _count(status: str) -> lens.Lens:
-    """Return the number of trials with a status."""
+    """Return a panel with the number of trials that have a status."""
     # A trial has a document for each metric: only the first is counted.
     query = lens.kql("trials", ("trial.first", True), ("trial.status", status))
     return lens.metric("trials", lens.count(f"{status} trials"), query)

@@ -125,6 +125,7 @@ def over_time(stream: str) -> Column:
 
 def histogram(stream: str, name: str, label: str, bars: int) -> Column:
     """Return the column for a numeric axis that is divided into at most `bars` equal steps."""
+    # Fit for `average` is each field with a number.
     field(stream, name, "average")
     parameters = {
         "type": "histogram",

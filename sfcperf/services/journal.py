@@ -33,6 +33,7 @@ class ServiceJournal:
         return [each for each in self.whole.outstanding() if service_of(each) == self.service]
 
     def _mine(self, resource: Resource) -> Resource:
+        """Return a resource with the name of this service in its details."""
         return replace(resource, detail={**(resource.detail or {}), _SERVICE: self.service})
 
 

@@ -82,7 +82,7 @@ class Broker:
         yet. Raises EnvironmentLacks."""
         self._context = context
         self.address = f"{listen}:{port or _free_port(listen)}"
-        # In KRaft mode, a broker also has a controller, which listens on a port of its own.
+        # The broker is its own controller, for which it listens on a second port.
         self._controller = f"127.0.0.1:{_free_port('127.0.0.1', besides=self.address)}"
         self._settings = context.state_dir / "server.properties"
         self.log = context.outputs / "broker.log"
@@ -135,7 +135,7 @@ class Broker:
             raise _unusable(problem, self.log)
 
     def problem(self) -> str | None:
-        """Say how the process has ended; None while it runs, and before the first `start`."""
+        """Say how the process has ended; None while it runs, before `start` and after `stop`."""
         status = None if self._process is None else self._process.poll()
         return None if status is None else f"has ended with status {status}"
 

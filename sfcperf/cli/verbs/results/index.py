@@ -97,8 +97,8 @@ def index(
 
 
 def _send(store: RunStore, target: Target, retry_s: float) -> None:
-    """Send one run, and print what became of its documents. The run waits in the spool only if the
-    server is away or fails (DeliveryRefused): other errors are for the user to mend first."""
+    """Send one run, and print what became of its documents. If the server is away or fails
+    (DeliveryRefused), the run waits in the spool; other errors are for the user to mend first."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.elasticsearch.answers import DeliveryRefused
     from sfcperf.elasticsearch.delivery import deliver
