@@ -61,8 +61,8 @@ def deliver_waiting(
 
 
 def _lost(waiting: SpooledRun, what: str) -> InputError:
-    """Return the error for a run that cannot be sent any more. `what`: what is wrong with its
-    folder."""
+    """Return the error for a run that cannot be sent from its folder. `what` says what is wrong
+    with the folder."""
     return InputError(
         f"the run {waiting.run_id} waits to be sent, and {what}",
         where=str(waiting.folder),

@@ -290,7 +290,7 @@ class RunningClassifier(RunningService):
         import requests
 
         for target in self._targets:
-
+            # The default binds this target, whatever the loop does later.
             def clear(target: Mapping[str, str] = target) -> None:
                 with local_session(target["token"]) as session:
                     answer = session.delete(f"{target['url']}/rules", timeout=_CLEAR_S)
