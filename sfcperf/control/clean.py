@@ -68,8 +68,8 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
 
 
 def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
-    """Claim one run, and undo it if it is dead. Its errors become a result, so that other runs are
-    still undone."""
+    """Claim one run, and undo it if it is dead. Errors become the result `failed`, so that other
+    runs are still undone."""
     try:
         state = states.claim(run_id)
     except RunInProgress:
@@ -77,6 +77,7 @@ def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
     except SfcperfError as error:
         return CleanupResult(run_id, "failed", tuple(error.lines()))
     if state is None:
+        # Another process has removed it meanwhile.
         return CleanupResult(run_id, "removed", ())
     try:
         return CleanupResult(run_id, "removed", tuple(undo_dead(state, dry_run=dry_run)))
@@ -110,7 +111,8 @@ def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
 
 
 def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
-    """Remove what one owner in a dead run's journal holds: an infrastructure, or the services."""
+    """Remove what one owner in a dead run's journal holds: an infrastructure, or the services.
+    Returns a line for each resource. Raises as `undo_dead`."""
     left = journal.outstanding()
     undo = services.undo
     if journal.owner != services.OWNER:

@@ -51,7 +51,7 @@ class Archive:
         self._zip.close()
 
     def add_text(self, name: str, text: str) -> None:
-        """Add a file from text, UTF-8."""
+        """Add a file from text, UTF-8. Raises InputError for a name that cannot be in a package."""
         content = text.encode()
         info = self._entry(name, len(content))
         self._zip.writestr(info, content)
@@ -72,6 +72,8 @@ class Archive:
         self.files[name] = PackedFile(size, digest.hexdigest())
 
     def _entry(self, name: str, size: int) -> zipfile.ZipInfo:
+        """Describe a file of `size` bytes that comes next, and write entries before it for those of
+        its folders that have none. Raises InputError for a name that cannot be in a package."""
         info = _info(name, size)
         for folder in reversed(PurePosixPath(name).parents[:-1]):
             if (entry := f"{folder}/") not in self._folders:
@@ -93,6 +95,7 @@ def hash_list(files: Mapping[str, PackedFile]) -> str:
 
 
 def _info(name: str, size: int) -> zipfile.ZipInfo:
+    """Describe a file. Raises InputError for a name that cannot be in a package."""
     problem = name_problem(name)
     if problem is not None:
         raise InputError(f"this name cannot be in a package: it {problem}", where=name)

@@ -41,6 +41,7 @@ def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
     `folders` need not name each folder in which a file lies."""
     in_files: dict[str, str] = {}
     in_folders: dict[str, str] = {}
+    # Folders in which files or folders lie, folded -> one of the names in them.
     parents: dict[str, str] = {}
     for names, seen in ((files, in_files), (folders, in_folders)):
         for name in names:

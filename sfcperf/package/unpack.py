@@ -93,6 +93,8 @@ def _copy(package: Path, target: Path, max_bytes: int) -> str:
 
 
 def _check_room(folder: Path, size: int) -> None:
+    """Raise EnvironmentLacks if the disk of a folder has no room for `size` bytes and the spare
+    ones."""
     if size + _SPARE_BYTES > shutil.disk_usage(folder).free:
         raise EnvironmentLacks(
             f"{folder} has no room for {size} bytes",
@@ -101,6 +103,8 @@ def _check_room(folder: Path, size: int) -> None:
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, package: Path) -> None:
+    """Unpack one file to `target`, which must not exist. Raises PackageRefused if it is larger or
+    smaller than its entry says."""
     target.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     left = entry.file_size

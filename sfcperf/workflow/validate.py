@@ -69,6 +69,7 @@ class Validator:
         return list(found)
 
     def _surely_fits(self, value: Any) -> bool:
+        """Whether jsonschema-rs accepts the value. False: it does not, or cannot tell."""
         try:
             return bool(self._fast.is_valid(value))
         except ValueError:
@@ -106,7 +107,8 @@ def _limited_validator() -> Any:
 
 
 def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterator[Failure]]:
-    """Make a check that does nothing for a value with more items than `most` allows."""
+    """Make a check that skips a value with more items than the keyword `most` of its schema
+    allows."""
 
     def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
         kind = list if most == "maxItems" else dict
@@ -182,8 +184,8 @@ def _simple(error: Failure) -> SchemaViolation:
 
 
 def _allowed(error: Failure) -> str | None:
-    """Say what the schema allows: its range, if it has one, then the description of the place that
-    refers to it, then its own."""
+    """Say what the schema allows: its range, then the description of the place that refers to it,
+    then its own description or pattern, as far as it has them; empty or None if it has none."""
     schema = error.schema
     if not isinstance(schema, Mapping):
         return None
@@ -201,6 +203,7 @@ def _allowed(error: Failure) -> str | None:
 
 
 def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
+    """Yield a misfit for each key of an object that the schema does not know."""
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
     unknown = sorted(error.instance.keys() - known.keys())
@@ -247,7 +250,8 @@ def _is_other_kind(error: Failure) -> bool:
 
 
 def _together(error: Failure) -> SchemaViolation:
-    """One misfit for all alternatives: what any of them would allow."""
+    """One misfit for all alternatives: the value fits none, and `allowed` has all that any of them
+    would allow."""
     wanted: list[str] = []
     options: list[str] = []
     for child in error.context or ():
@@ -273,7 +277,8 @@ def _together(error: Failure) -> SchemaViolation:
 
 
 def _as_number(value: object, kinds: str | Iterable[str]) -> str | None:
-    """Hint for text that was meant as a number: `20M`, `1.5k`, `100`. Units are in the names of
+    """Hint for text that was meant as a number, such as `20M`, `1.5k`, `100`; None for any other
+    value, and if none of the `kinds` (JSON Schema types) is a number. Units are in the names of
     keys, such as `rate_bps`, not in values."""
     found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if found is None or not {"integer", "number"} & set(_listed(kinds)):
@@ -287,6 +292,7 @@ def _listed(kinds: str | Iterable[str]) -> list[str]:
 
 
 def _kinds(wanted: str | Iterable[str]) -> str:
+    """JSON Schema types in words: `an integer or a number`."""
     return " or ".join(_TYPES[kind] for kind in _listed(wanted))
 
 

@@ -42,6 +42,8 @@ def check_crate(package: Package, files: Mapping[str, PackedFile]) -> Check:
 
 
 def _root_findings(entities: dict[str, Any]) -> list[str]:
+    """Check what the metadata say of themselves and of the package as a whole. `entities`: @id ->
+    entity."""
     descriptor = entities.get(CRATE, {})
     found = []
     if "CreativeWork" not in _types(descriptor):
@@ -109,10 +111,12 @@ def _is_text(entity: Mapping[str, Any]) -> bool:
 
 
 def _types(entity: Mapping[str, Any]) -> list[Any]:
+    """The entity's @type, of which it may have none, one or several."""
     return _list(entity.get("@type"))
 
 
 def _list(value: Any) -> list[Any]:
+    """A value of JSON-LD as a list: absent, a single value, or a list of them."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]

@@ -73,7 +73,7 @@ def verify(
 
 
 def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
-    """Check a package as `verify` does, whose private copy `unpack` has unpacked already."""
+    """Check a package as `verify` does. `unpack` has unpacked its private copy already."""
     folder = copy.folder
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())

@@ -57,9 +57,11 @@ def largest(value: Any, at: pointer.Path = ()) -> pointer.Path:
 
 
 def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[str]]) -> int:
-    """Upper bound for the size of all forms of a section together."""
+    """Upper bound for the size of all forms of a section together. `names_in` lists the references
+    in a text."""
+    # A reference stands for the value of a level, or for its label as text.
     value_sizes = {
-        name: max(max(size(level.value), _characters(level.label)) for level in each)
+        name: max(max(size(level.value), _size_as_text(level.label)) for level in each)
         for name, each in levels.items()
     }
     used: set[str] = set()
@@ -69,9 +71,10 @@ def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[s
         used.update(names)
         return len(text) // _CHARACTERS_PER_VALUE + sum(value_sizes[name] for name in names)
 
+    # A form for each combination of the levels that the section uses.
     values = size(section, of_text)
     return values * prod(len(levels[name]) for name in used)
 
 
-def _characters(label: Any) -> int:
+def _size_as_text(label: Any) -> int:
     return 1 + len(str(label)) // _CHARACTERS_PER_VALUE

@@ -107,6 +107,8 @@ def clean(value: Any) -> Any:
 
 
 def _read(path: Path, what: str) -> str:
+    """Read the text of a file. Raises InputError; for a run folder, its hint is the workflow
+    there."""
     hint = "`sfcperf list workflows` lists the shipped workflows" if what == "workflow" else None
     if hint and (inside := path / "workflow.json").is_file():
         hint = f"perhaps {inside}; `sfcperf resume` continues a run"
@@ -138,7 +140,8 @@ def _integer(literal: str) -> int | float:
 
 
 def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
-    """Copy a value in plain JSON types; add what is not allowed to the findings."""
+    """Copy a value in plain JSON types; add what is not allowed to the findings. In its place, the
+    copy has None or 0: a copy with findings is not used."""
     if len(at) > MAX_DEPTH:
         findings.add(at, "nested too deeply", allowed=f"up to {MAX_DEPTH} levels")
         return None
