@@ -121,6 +121,7 @@ def rerun_groups(groups: Iterable[TrialGroup], wanted: Sequence[TrialRecord]) ->
     again = {(record.scenario_id, record.label): record for record in wanted}
 
     def rerun(trial: PlannedTrial) -> PlannedTrial | None:
+        """The trial with a new id; None if it is not run again."""
         record = again.get((trial.scenario.id, trial.probe.label))
         if record is None:
             return None

@@ -168,6 +168,7 @@ def workflow_of(store: RunStore) -> Workflow:
 
 def _write_info(state: RunState, workflow: Workflow, store: RunStore, tags: Sequence[str]) -> None:
     """Write to the run's state what `clean` needs to remove what the run creates."""
+    # The first infrastructure is the workflow's own.
     further = zip(tags[1:], workflow.infrastructures[1:], strict=True)
     state.write_info(
         RunInfo(

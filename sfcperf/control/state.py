@@ -215,6 +215,7 @@ class StateDir:
 
     @property
     def _runs(self) -> Path:
+        """Folder with the state folder of each run."""
         return self.root / "runs"
 
     def _folder(self, run_id: str) -> Path:

@@ -121,9 +121,11 @@ def check(workflow: Workflow) -> None:
 
 
 def _driver(infrastructure: Infrastructure) -> type[Driver]:
+    """Class of the infrastructure's driver."""
     driver: type[Driver] = plugins.load("driver", infrastructure.driver)
     return driver
 
 
 def _scenarios(workflow: Workflow, infrastructure: Infrastructure) -> list[Scenario]:
+    """Scenarios of the workflow that this infrastructure holds."""
     return [s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure]

@@ -42,6 +42,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.files: dict[str, PackedFile] = {}
         self._folders: set[str] = set()
+        """Names of the folders that have an entry."""
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
     def __enter__(self) -> Archive:
@@ -108,6 +109,7 @@ def _info(name: str, size: int) -> zipfile.ZipInfo:
 
 
 def _folder_info(name: str) -> zipfile.ZipInfo:
+    """Describe a folder, whose name ends with a slash."""
     info = zipfile.ZipInfo(name, _EPOCH)
     info.create_system = _UNIX
     info.external_attr = (stat.S_IFDIR | 0o755) << 16 | _MS_DOS_FOLDER

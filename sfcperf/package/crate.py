@@ -96,6 +96,7 @@ def _results(folder: str, files: Mapping[str, PackedFile]) -> list[str]:
 
 
 def _raw(folder: str) -> str:
+    """Folder of raw output in a run folder."""
     return f"{folder}/raw/"
 
 

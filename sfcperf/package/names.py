@@ -28,6 +28,7 @@ def name_problem(name: str) -> str | None:
         sizes = [len(part.encode()) for part in parts]
     except UnicodeEncodeError:
         return "is not Unicode text"
+    # The path has a slash for each part but one.
     if max(sizes) > MAX_NAME_BYTES or sum(sizes) + len(parts) > MAX_PATH_BYTES:
         return "is too long"
     if len(parts) > MAX_DEPTH:
@@ -58,5 +59,6 @@ def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
 
 
 def _folded(name: str) -> str:
-    """Return what names have in common that differ only in case or Unicode normalisation."""
+    """Return a form of a name that is the same for all names that differ only in case or Unicode
+    normalisation. Folding case may undo the normalisation: so it is done again."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

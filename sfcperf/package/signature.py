@@ -173,6 +173,7 @@ def _key_of(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _does_not_hold(tool: str, done: subprocess.CompletedProcess[str]) -> Check:
+    """The failed check of a signature that the tool refused."""
     lines = _printed(done)
     explanation = lines[0] if lines else "no reason given"
     return Check(NAME, "failed", f"the {tool} signature does not hold: {explanation}")

@@ -172,7 +172,8 @@ def _check_names(factors: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ...]:
-    """Build the levels of one factor. Report those that results could not tell apart."""
+    """Build the levels of one factor. Report those that results could not tell apart, or whose
+    label is too long."""
     levels = []
     seen: dict[str, int] = {}
     for index, value in enumerate(values):

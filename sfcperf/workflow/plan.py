@@ -152,6 +152,7 @@ def _variant(workflow: Workflow, variant: Variant) -> dict[str, Any]:
 
 
 def _scenario(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as plan.json lists it in `scenarios`."""
     return {
         "id": scenario.id,
         "scenario": dict(scenario.levels),

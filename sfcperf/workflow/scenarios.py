@@ -237,6 +237,7 @@ def _with_matched_port(probe: ProbeSpec, port: int | None) -> ProbeSpec:
 
 
 def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:
+    """Build the monitors of a scenario; report one that occurs twice."""
     specs = plugin_specs("monitor", value, "monitors", "monitor", report)
     return tuple(MonitorSpec(spec.name, spec.parameters) for spec in specs)
 

@@ -79,20 +79,23 @@ class Validator:
 
     @cached_property
     def _fast(self) -> Any:
+        """Validator of jsonschema-rs, which is imported when it is first needed."""
         import jsonschema_rs
 
         return jsonschema_rs.Draft202012Validator(self._schema, validate_formats=True)
 
     @cached_property
     def _worded(self) -> Any:
+        """Validator of jsonschema, whose errors are put in words."""
         kind = _limited_validator()
         return kind(self._schema, format_checker=kind.FORMAT_CHECKER)
 
 
 @cache
 def _limited_validator() -> Any:
-    """Make jsonschema's validator skip the items of a list or an object that has too many: that
-    alone is the error."""
+    """Make a validator class of jsonschema with two changes. It skips the items of a list or an
+    object that has too many: that alone is the error. And it keeps the description beside a `$ref`
+    (`_of_place`)."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -110,10 +113,11 @@ def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterat
     """Make a check that skips a value with more items than the keyword `most` of its schema
     allows."""
 
-    def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
+    # `required` is the keyword's value in the schema. A check may return None for no errors.
+    def checked(validator: Any, required: Any, value: Any, schema: Any) -> Iterator[Failure]:
         kind = list if most == "maxItems" else dict
         if not (isinstance(value, kind) and len(value) > schema.get(most, math.inf)):
-            yield from check(validator, wanted, value, schema) or ()
+            yield from check(validator, required, value, schema) or ()
 
     return checked
 
@@ -122,8 +126,8 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
     """Make a check of `$ref` that keeps the description of the place that refers. Many places share
     a definition, which cannot say what the value is for there."""
 
-    def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
-        for error in check(validator, wanted, value, schema) or ():
+    def checked(validator: Any, target: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        for error in check(validator, target, value, schema) or ():
             # `schema` has the `$ref`; its description is of the value. An error deeper in the
             # value, or in the name of one of its keys, needs another description.
             is_value_itself = not error.path and "propertyNames" not in error.schema_path
@@ -216,6 +220,7 @@ def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
 
 
 def _missing_keys(error: Failure) -> Iterator[SchemaViolation]:
+    """Yield a misfit for the missing key that the error is about."""
     # jsonschema gives one error per missing key, and names it only in the message.
     for key in error.validator_value:
         if key not in error.instance and error.message.startswith(repr(key)):
@@ -288,6 +293,7 @@ def _as_number(value: object, kinds: str | Iterable[str]) -> str | None:
 
 
 def _listed(kinds: str | Iterable[str]) -> list[str]:
+    """Types as a list: a schema names one alone, or a list of them."""
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 

@@ -276,4 +276,5 @@ def _reported(probes: tuple[ProbeSpec, ...]) -> dict[str, frozenset[Any]]:
 
 
 def _names(metrics: frozenset[Any]) -> str:
+    """Metrics with their units, for a message."""
     return listing(sorted(f"{name} ({unit})" for name, unit in metrics))

@@ -73,6 +73,7 @@ def _first(names: Sequence[str]) -> str:
 
 def _has_sdk() -> bool:
     """Whether `opentelemetry-sdk` is installed; it is not imported."""
+    # find_spec imports the package around it, `opentelemetry`, which may be missing as well.
     try:
         return find_spec("opentelemetry.sdk") is not None
     except ModuleNotFoundError:
@@ -137,6 +138,7 @@ def _resource() -> Any:
 
     own = Resource({SERVICE_NAME: "sfcperf", SERVICE_VERSION: sfcperf.__version__})
     resource = Resource.create()
+    # The SDK's own name for a service to which the environment gives none.
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):
         return resource.merge(own)
     return own.merge(resource)

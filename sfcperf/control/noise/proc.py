@@ -24,6 +24,7 @@ class CpuTimes:
     """Time that one CPU has spent since boot, in clock ticks."""
 
     total: int
+    """All its time, idle and stolen time included."""
     idle: int
     steal: int
     """Time that the hypervisor gave to another guest although this one wanted it."""

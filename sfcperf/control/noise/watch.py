@@ -101,6 +101,7 @@ class NoiseWatch:
         return {**evidence, "other_runs": runs}
 
     def _remember(self, evidence: Mapping[str, Any]) -> None:
+        """Keep the frequency of a trial, if it is known, for the reference of later trials."""
         found = _judged_frequency(evidence)
         if found is not None:
             self._frequencies_mhz.append(float(found))
@@ -321,6 +322,7 @@ def _steal_ratio(spans: list[CpuTimes]) -> float | None:
 
 
 def _difference(before: int | None, after: int | None) -> int | None:
+    """How much a counter grew; None if it was not read both times."""
     return None if before is None or after is None else after - before
 
 

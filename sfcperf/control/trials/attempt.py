@@ -179,7 +179,7 @@ class _Measurement:
                     watch = run.watch.trial(deployment)
                     self.probe.prepare(deployment, self.raw_dir)
                     run.services.begin_trial()
-                served = run.services.counters()
+                service_counters = run.services.counters()
                 unparsed_before = deployment.unparsed()
                 before = _counters(deployment)
                 watch.begin()
@@ -189,7 +189,7 @@ class _Measurement:
                 unparsed = _rose(unparsed_before, deployment.unparsed())
                 with run.interrupts.allowed:
                     doubts = run.services.end_trial()
-                of_services = run.services.trial_notes(served)
+                service_notes = run.services.trial_notes(service_counters)
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
             with run.interrupts.allowed:
@@ -201,7 +201,7 @@ class _Measurement:
             dropped,
             unparsed,
             noise,
-            services=of_services,
+            services=service_notes,
             unfinished=doubts,
         )
 

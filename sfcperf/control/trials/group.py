@@ -89,7 +89,7 @@ class TrialGroupRunner:
 
     def _traced_trial(self, trial: PlannedTrial) -> TrialRecord:
         """Run a trial as a part of the timeline, which a trace shows with its status."""
-        self._run.interrupts.check()
+        self._run.interrupts.check()  # for a signal that came between two trials
         about = {"sfcperf.trial_id": trial.trial_id, "sfcperf.probe": trial.probe.probe}
         with self._run.timeline.part(f"trial {trial.probe.label}", about) as span:
             record = self._trial(trial)

@@ -87,7 +87,7 @@ class Rounds:
         if todo or self._unread(number):
             self._warm_up(active)
         for begin in range(0, len(todo), size):
-            self._close(number)
+            self._close(number)  # the block before, or what a killed session left
             for group in todo[begin : begin + size]:
                 for record in self._run_group(group):
                     self._progress.add(record)

@@ -98,6 +98,7 @@ def _scenario_lines(scenario: Scenario) -> Iterator[str]:
 
 
 def _function(function: FunctionSpec) -> str:
+    """Describe the VNF of a function: its type, knobs, resources and descriptor."""
     resources = f"{function.resources.vcpus} vCPU, {function.resources.memory_mib} MiB"
     file = f", descriptor {function.vnfd.name}" if function.vnfd is not None else ""
     return f"{function.vnf}: {_plugin('vnf', function.type, function.knobs)} ({resources}{file})"

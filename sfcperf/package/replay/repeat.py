@@ -166,7 +166,7 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
     # -I: neither the current folder nor the environment decides what the interpreter imports. What
     # the user has on PYTHONPATH himself, plug-ins for example, is found after what is installed.
     own = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
-    # -X utf8 is needed as -I also ignores PYTHONUTF8.
+    # -B: write no bytecode. -X utf8 is needed as -I also ignores PYTHONUTF8.
     argv = [
         sys.executable,
         "-I",

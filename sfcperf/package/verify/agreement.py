@@ -99,6 +99,7 @@ def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_
     for probe in manifest["probes"]:
         for scenario_id in probe["scenarios"]:
             labels.setdefault(scenario_id, set()).add(probe["label"])
+    # Whether they are for warm-up -> numbers of the rounds.
     numbers = {kind: [r["round"] for r in rounds if r["warmup"] == kind] for kind in (True, False)}
     visits = [visit for r in rounds if not r["warmup"] for visit in r["visits"]]
     scenarios = plan["scenarios"]

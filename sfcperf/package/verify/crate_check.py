@@ -100,18 +100,20 @@ def _other_words(entities: Mapping[str, Any], document: Mapping[str, Any]) -> It
     spdx = document["license"]
     if spdx is not None and licence != {"@id": f"https://spdx.org/licenses/{spdx}"}:
         yield f"license of the package is not that of {MANIFEST}, {spdx}"
-    people = {e.get("name") for e in entities.values() if "Person" in _types(e) and _is_text(e)}
+    people = {
+        e.get("name") for e in entities.values() if "Person" in _types(e) and _has_text_name(e)
+    }
     for author in document["authors"]:
         if author["name"] not in people:
             yield f"it does not name the author {author['name']}"
 
 
-def _is_text(entity: Mapping[str, Any]) -> bool:
+def _has_text_name(entity: Mapping[str, Any]) -> bool:
     return isinstance(entity.get("name"), str)
 
 
 def _types(entity: Mapping[str, Any]) -> list[Any]:
-    """The entity's @type, of which it may have none, one or several."""
+    """Types of an entity; empty if it has none."""
     return _list(entity.get("@type"))
 
 

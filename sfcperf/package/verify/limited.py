@@ -119,6 +119,7 @@ def _is_limited() -> bool:
 
 
 def _spec(copy: PackageCopy, keys: Keys, max_bytes: int) -> JudgingSpec:
+    """Put together what the process is told."""
     return JudgingSpec(
         source=str(copy.source),
         file=str(copy.file),

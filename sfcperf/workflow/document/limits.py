@@ -67,6 +67,8 @@ def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[s
     used: set[str] = set()
 
     def of_text(text: str) -> int:
+        """Size of a string with the largest levels in place of its references, less 1. Notes the
+        factors that it refers to in `used`."""
         names = [name for name in names_in(text) if name in levels]
         used.update(names)
         return len(text) // _CHARACTERS_PER_VALUE + sum(value_sizes[name] for name in names)
@@ -77,4 +79,5 @@ def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[s
 
 
 def _size_as_text(label: Any) -> int:
+    """Size of a label as text: 1, and one more for each 100 characters."""
     return 1 + len(str(label)) // _CHARACTERS_PER_VALUE
