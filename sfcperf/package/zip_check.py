@@ -102,9 +102,12 @@ def _directory(file: BinaryIO, path: Path) -> int:
         raise refused("it is not a zip file", path)
     file.seek(size - _END.size)
     end_at = size - _END.size
+    # A zip may be split over disks: number of this one, of the directory's first one, entries here.
+    # Then, of the directory: number of entries, length and offset.
     magic, disk, first, here, count, length, start, comment = _END.unpack(file.read(_END.size))
     if magic != b"PK\5\6" or comment:
         raise refused("it is not a zip file, or something was appended to it", path)
+    # All bits set: the value is too large for the field, and is in the zip64 record.
     if 0xFFFF in (here, count) or 0xFFFFFFFF in (length, start):
         end_at -= _END64_LOCATOR.size
         file.seek(max(end_at, 0))

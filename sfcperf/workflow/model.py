@@ -39,7 +39,8 @@ class Topology:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     placement: Mapping[str, str]
-    """`client`, `server` and `chain` -> name of the node on which each is by default."""
+    """`client`, `server` and `chain` -> name of the node on which each is by default. One without a
+    default is absent."""
 
 
 @dataclass(frozen=True)

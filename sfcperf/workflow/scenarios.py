@@ -127,6 +127,7 @@ class _Builder:
         )
 
     def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
+        """Build the VNFs, by name; report names that are alike as names of files."""
         check_alike(("vnfs",), value, report)
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 

@@ -113,11 +113,11 @@ def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterat
     """Make a check that skips a value with more items than the keyword `most` of its schema
     allows."""
 
-    # `required` is the keyword's value in the schema. A check may return None for no errors.
-    def checked(validator: Any, required: Any, value: Any, schema: Any) -> Iterator[Failure]:
+    def checked(validator: Any, keyword_value: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        """The check as jsonschema calls it. The original one may return None for no errors."""
         kind = list if most == "maxItems" else dict
         if not (isinstance(value, kind) and len(value) > schema.get(most, math.inf)):
-            yield from check(validator, required, value, schema) or ()
+            yield from check(validator, keyword_value, value, schema) or ()
 
     return checked
 
@@ -126,8 +126,9 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
     """Make a check of `$ref` that keeps the description of the place that refers. Many places share
     a definition, which cannot say what the value is for there."""
 
-    def checked(validator: Any, target: Any, value: Any, schema: Any) -> Iterator[Failure]:
-        for error in check(validator, target, value, schema) or ():
+    def checked(validator: Any, keyword_value: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        """The check as jsonschema calls it. The original one may return None for no errors."""
+        for error in check(validator, keyword_value, value, schema) or ():
             # `schema` has the `$ref`; its description is of the value. An error deeper in the
             # value, or in the name of one of its keys, needs another description.
             is_value_itself = not error.path and "propertyNames" not in error.schema_path

@@ -71,6 +71,7 @@ def _check_same(original: Path, copy: Path) -> None:
     """Raise InputError unless both folders have the same files with the same content."""
 
     def hashes(folder: Path) -> dict[str, str]:
+        """Path in the folder -> SHA-256 of the file."""
         files = (p for p in folder.rglob("*") if p.is_file() or p.is_symlink())
         return {p.relative_to(folder).as_posix(): hash_file(p).sha256 for p in files}
 

@@ -27,6 +27,7 @@ class Verification:
     """The checks of a package, in their order."""
 
     package: Path
+    """The user's package, of which a private copy was checked."""
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     """Warnings that the package declares."""
