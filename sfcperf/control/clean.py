@@ -113,13 +113,13 @@ def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
 def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
     """Remove what one owner in a dead run's journal holds: an infrastructure, or the services.
     Returns a line for each resource. Raises as `undo_dead`."""
-    left = journal.outstanding()
+    remaining = journal.outstanding()
     undo = services.undo
     if journal.owner != services.OWNER:
         driver: type[Driver] = plugins.load("driver", state.info().driver_of(journal.owner))
         undo = driver.undo
     try:
-        lines = undo(left, dry_run=dry_run)
+        lines = undo(remaining, dry_run=dry_run)
     except DeploymentError:
         raise
     except Exception as error:
@@ -128,5 +128,5 @@ def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]
             f"{whose} could not undo it: {describe(error)}", where=str(state.folder)
         ) from error
     if not dry_run:
-        journal.removed(left)
+        journal.removed(remaining)
     return lines

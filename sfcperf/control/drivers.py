@@ -142,12 +142,12 @@ def _release(driver: Driver) -> list[str]:
         driver.close()
     except Exception as error:
         problems.append(f"closing the driver: {describe(error)}")
-    left = journal.outstanding()
-    if not left:
+    remaining = journal.outstanding()
+    if not remaining:
         return []
     try:
-        driver.undo(left, dry_run=False)
+        driver.undo(remaining, dry_run=False)
     except Exception as error:
         return [*problems, f"undoing from the journal: {describe(error)}"]
-    journal.removed(left)
+    journal.removed(remaining)
     return []

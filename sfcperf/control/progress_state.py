@@ -115,10 +115,10 @@ def rerun_number(trial_id: str) -> int:
     return int(number or 0)
 
 
-def rerun_groups(groups: Iterable[TrialGroup], wanted: Sequence[TrialRecord]) -> list[TrialGroup]:
-    """Cut the trial groups of a round down to the trials in `wanted`, which are run again, and give
+def rerun_groups(groups: Iterable[TrialGroup], to_rerun: Sequence[TrialRecord]) -> list[TrialGroup]:
+    """Cut the trial groups of a round down to the trials whose records are in `to_rerun`, and give
     these new ids."""
-    again = {(record.scenario_id, record.label): record for record in wanted}
+    again = {(record.scenario_id, record.label): record for record in to_rerun}
 
     def rerun(trial: PlannedTrial) -> PlannedTrial | None:
         """The trial with a new id; None if it is not run again."""
@@ -150,14 +150,14 @@ def reruns_due(
     the gate that have reruns left, as far as the rerun budget of the run goes. `planned`: number of
     planned trials of the run."""
     reruns_left = budget(gate, planned) - sum(bool(record.rerun_of) for record in records)
-    wanted = [
+    distrusted = [
         record
         for record in without_replaced(records)
         if record.round == round_number
         and is_outside(record)
         and rerun_number(record.trial_id) < gate.max_reruns
     ]
-    return wanted[: max(0, reruns_left)]
+    return distrusted[: max(0, reruns_left)]
 
 
 def _primary_metrics(scenario: Scenario) -> list[tuple[str, str]]:

@@ -64,8 +64,8 @@ def publish_report(store: RunStore) -> list[str]:
     problems: list[str] = []
     with _noting(problems, store, "publishing to report"):
         document, _ = store.workflow()
-        wanted = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
-        options = {key: value for key, value in (wanted or [{}])[0].items() if key != "to"}
+        entries = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
+        options = {key: value for key, value in (entries or [{}])[0].items() if key != "to"}
         schema = plugins.load("publisher", "report").parameters
         problems += publish(store, [PluginSpec("report", with_defaults(schema, options))])
     return problems

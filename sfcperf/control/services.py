@@ -165,15 +165,15 @@ class Services:
         what could not be removed."""
         problems = self._each("stop", "stopping it")
         self._running = {}
-        left = [] if self._journal is None else self._journal.outstanding()
-        if not left or self._journal is None:
-            # Nothing is left: then an error of `stop` is no problem.
+        remaining = [] if self._journal is None else self._journal.outstanding()
+        if not remaining or self._journal is None:
+            # Nothing remains: then an error of `stop` is no problem.
             return []
         try:
-            undo(left, dry_run=False)
+            undo(remaining, dry_run=False)
         except Exception as error:
             return [*problems, f"removing what services left: {describe(error)}"]
-        self._journal.removed(left)
+        self._journal.removed(remaining)
         return []
 
     def _each(self, method: str, doing: str) -> list[str]:

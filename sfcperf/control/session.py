@@ -144,10 +144,10 @@ class Session:
         finally:
             run.enter("tearing down")
             with self.timeline.phase("teardown"):
-                left = [*drivers.release(), *services.release()]
+                not_removed = [*drivers.release(), *services.release()]
             # A tear-down during the run may have failed to remove what `release` has removed now.
             # With nothing left, that is no problem any more.
-            problems = [*run.problems, *left] if left else []
+            problems = [*run.problems, *not_removed] if not_removed else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
             self._note(*problems)

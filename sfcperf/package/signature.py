@@ -111,8 +111,8 @@ def check_signature(
     missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
-    wanted = {"ssh": allowed_signers, "minisign": public_key}
-    missing = [tool for tool, key in wanted.items() if key is not None and tool not in files]
+    keys = {"ssh": allowed_signers, "minisign": public_key}
+    missing = [tool for tool, key in keys.items() if key is not None and tool not in files]
     if missing:
         return Check(NAME, "failed", f"there is no {missing[0]} signature beside the package")
     if not files:

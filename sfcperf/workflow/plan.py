@@ -91,7 +91,7 @@ def trial_groups(
     """Yield the trial groups of a round in order. `only`: ids of the scenarios whose groups are
     yielded; None: all. The order stays that of the full round, so a scenario that stops does not
     reshuffle the others."""
-    kept = None if only is None else set(only)
+    scenario_ids = None if only is None else set(only)
     random = Random(f"{workflow.design.seed}/{'warmup' if warmup else 'round'}/{round_number}")
     shuffled = workflow.design.order == "randomized-blocks"
     blocks = scenario_blocks(workflow)
@@ -103,7 +103,7 @@ def trial_groups(
         probes = list(scenario.probes)
         if shuffled:
             random.shuffle(probes)
-        if kept is None or scenario.id in kept:
+        if scenario_ids is None or scenario.id in scenario_ids:
             yield TrialGroup(
                 scenario,
                 round_number,

@@ -153,32 +153,32 @@ def _in_words(error: Failure) -> Iterator[SchemaViolation]:
 
 def _simple(error: Failure) -> SchemaViolation:
     """Say in words what one keyword of the schema does not allow."""
-    wanted, keyword = error.validator_value, str(error.validator)
+    keyword_value, keyword = error.validator_value, str(error.validator)
     value = _shown(error.instance)
     path = tuple(error.absolute_path)
     if "propertyNames" in error.schema_path and isinstance(error.instance, str):
         path = (*path, error.instance)  # what does not fit is the key
     if keyword == "enum":
-        options = [item if isinstance(item, str) else json.dumps(item) for item in wanted]
+        options = [item if isinstance(item, str) else json.dumps(item) for item in keyword_value]
         return SchemaViolation(
             path, f"{value} is not known here", **choices(error.instance, options)
         )
     if keyword == "type":
-        message = f"must be {_kinds(wanted)}, not {value}"
-        if (hint := _as_number(error.instance, wanted)) is not None:
+        message = f"must be {_kinds(keyword_value)}, not {value}"
+        if (hint := _as_number(error.instance, keyword_value)) is not None:
             return SchemaViolation(path, message, _allowed(error), hint)
     elif keyword == "const":
-        message = f"must be {_shown(wanted)}, not {value}"
+        message = f"must be {_shown(keyword_value)}, not {value}"
     elif keyword in _BOUNDS:
-        message = f"must be {_BOUNDS[keyword].format(wanted)}, not {value}"
+        message = f"must be {_BOUNDS[keyword].format(keyword_value)}, not {value}"
     elif keyword[3:] in _LENGTHS:
         bound = "at least" if keyword.startswith("min") else "at most"
-        noun = _LENGTHS[keyword[3:]] + ("" if wanted == 1 else "s")
-        message = f"must have {bound} {wanted} {noun}"
+        noun = _LENGTHS[keyword[3:]] + ("" if keyword_value == 1 else "s")
+        message = f"must have {bound} {keyword_value} {noun}"
     elif keyword == "pattern":
         message = f"{value} does not match the required pattern"
     elif keyword == "format":
-        message = f"{value} does not have the format {wanted}"
+        message = f"{value} does not have the format {keyword_value}"
     elif keyword == "uniqueItems":
         message = "must not have duplicate items"
     elif keyword == "not":
@@ -258,15 +258,15 @@ def _is_other_kind(error: Failure) -> bool:
 def _together(error: Failure) -> SchemaViolation:
     """One misfit for all alternatives: the value fits none, and `allowed` has all that any of them
     would allow."""
-    wanted: list[str] = []
+    allowed_here: list[str] = []
     options: list[str] = []
     for child in error.context or ():
         if child.validator == "type":
-            wanted.append(_kinds(child.validator_value))
+            allowed_here.append(_kinds(child.validator_value))
         elif child.validator in ("const", "enum"):
             is_const = child.validator == "const"
             values = [child.validator_value] if is_const else child.validator_value
-            wanted += [_shown(item) for item in values]
+            allowed_here += [_shown(item) for item in values]
             options += [str(item) for item in values]
     kinds = [
         kind
@@ -277,7 +277,7 @@ def _together(error: Failure) -> SchemaViolation:
     return SchemaViolation(
         tuple(error.absolute_path),
         f"{_shown(error.instance)} is not allowed here",
-        " or ".join(dict.fromkeys(wanted)),
+        " or ".join(dict.fromkeys(allowed_here)),
         _as_number(error.instance, kinds) or did_you_mean(error.instance, options),
     )
 
@@ -298,9 +298,9 @@ def _listed(kinds: str | Iterable[str]) -> list[str]:
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
-def _kinds(wanted: str | Iterable[str]) -> str:
+def _kinds(kinds: str | Iterable[str]) -> str:
     """JSON Schema types in words: `an integer or a number`."""
-    return " or ".join(_TYPES[kind] for kind in _listed(wanted))
+    return " or ".join(_TYPES[kind] for kind in _listed(kinds))
 
 
 def _shown(value: Any) -> str:

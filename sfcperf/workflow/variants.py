@@ -234,8 +234,8 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
     errors: dict[str, WorkflowError] = {}
     for name, variant in others:
         findings = Findings()
-        for wanted, scenario in zip(expected, variant.scenarios, strict=True):
-            _check_probes(wanted, _reported(scenario.probes), findings)
+        for of_first, scenario in zip(expected, variant.scenarios, strict=True):
+            _check_probes(of_first, _reported(scenario.probes), findings)
         # One error is enough: in most cases, all scenarios have the same one.
         if first := next(iter(findings), None):
             errors[name] = first
@@ -243,18 +243,20 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
 
 
 def _check_probes(
-    wanted: Mapping[str, frozenset[Any]], reported: Mapping[str, frozenset[Any]], findings: Findings
+    expected: Mapping[str, frozenset[Any]],
+    reported: Mapping[str, frozenset[Any]],
+    findings: Findings,
 ) -> None:
     """Report probes of a variant whose labels or metrics differ from those of the first variant."""
-    if wanted.keys() != reported.keys():
+    if expected.keys() != reported.keys():
         findings.add(
             "/probes",
             f"its probes are {listing(reported)}, but those of the first variant "
-            f"{listing(wanted)}: they cannot be compared",
+            f"{listing(expected)}: they cannot be compared",
             hint="give a probe with different parameters the same `name` in all variants",
         )
         return
-    for label, metrics in wanted.items():
+    for label, metrics in expected.items():
         if reported[label] != metrics:
             findings.add(
                 "/probes",

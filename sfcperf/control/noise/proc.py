@@ -77,11 +77,11 @@ class Machine:
     def run_delay_ns(self, cpus: Iterable[int]) -> int | None:
         """Time that tasks waited for one of these CPUs, summed, since boot, ns; None without
         /proc/schedstat."""
-        wanted = {f"cpu{number}" for number in cpus}
+        names = {f"cpu{number}" for number in cpus}
         found = None
         for line in (_text(self._proc / "schedstat") or "").splitlines():
             name, *columns = line.split() or [""]
-            if name in wanted and len(columns) > _RUN_DELAY:
+            if name in names and len(columns) > _RUN_DELAY:
                 found = (found or 0) + int(columns[_RUN_DELAY])
         return found
 

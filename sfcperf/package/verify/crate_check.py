@@ -55,8 +55,8 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
     root = entities.get("./", {})
     if "Dataset" not in _types(root):
         found.append("the package is not a Dataset")
-    wanted = ("name", "description", "datePublished", "license")
-    found += [f"the package has no {name}" for name in wanted if not root.get(name)]
+    required = ("name", "description", "datePublished", "license")
+    found += [f"the package has no {name}" for name in required if not root.get(name)]
     return found
 
 

@@ -91,7 +91,7 @@ def _compared(
             findings.append(f"{name}/figures/{file} does not follow from the trials")
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
-        # The software of the last session drew the packed figures.
+        # By run.json, the software of the last session drew the packed figures.
         then, is_known = _software(store.manifest()["sessions"][-1]["versions"])
         now, _ = _software(python_versions())
         if then == now and is_known:
