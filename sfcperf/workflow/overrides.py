@@ -72,7 +72,7 @@ def customise(
     result = {key: item for key, item in document.items() if key not in ("presets", _PRESET)}
     result.setdefault("infrastructure", {"driver": DEFAULT_DRIVER})
     if preset is not None:
-        for override in _changes_of(preset, presets):
+        for override in _changes_of(presets, preset):
             apply(result, override)
     if profile is not None:
         _apply_profile(result, profile, driver, parsed)
@@ -84,8 +84,9 @@ def customise(
     return result
 
 
-def _changes_of(preset: Any, presets: Mapping[str, Mapping[str, Any]]) -> list[Override]:
-    """The changes of a preset, as overrides. Raises WorkflowError if there is none of this name."""
+def _changes_of(presets: Mapping[str, Mapping[str, Any]], preset: Any) -> list[Override]:
+    """The changes of the preset with this name, as overrides. Raises WorkflowError if there is
+    none."""
     if not isinstance(preset, str) or preset not in presets:
         raise WorkflowError(
             f"there is no preset {preset!r}",
