@@ -41,6 +41,7 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.files: dict[str, PackedFile] = {}
+        """Name in the package -> file that was added."""
         self._folders: set[str] = set()
         """Names of the folders that have an entry."""
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)

@@ -29,6 +29,7 @@ class Override:
     """One value that is set in a document."""
 
     path: tuple[str, ...]
+    """Keys, and indices as text, that lead to the value."""
     value: Any
     source: str
     """The override as the user wrote it, for messages."""

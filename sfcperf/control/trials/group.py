@@ -257,7 +257,7 @@ def _record_of(
         raw=f"raw/{trial.trial_id}",
         rerun_of=trial.rerun_of,
         noise={} if done is None else dict(done.noise),
-        duration_s=round(monotonic() - tries.started_s, 6),
+        duration_s=round(monotonic() - tries.started_s, 6),  # of the latest attempt
         series_step_s=None if done is None else done.result.series_step_s,
         failed_attempts=tuple(tries.failed),
         loss=None if done is None else done.result.loss,
