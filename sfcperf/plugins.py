@@ -317,7 +317,8 @@ def _owner(point: EntryPoint) -> str:
 
 @cache
 def _name(distribution: Distribution) -> str:
-    """Name of a distribution. It is cached, since reading it parses a file each time."""
+    """Name of a distribution; empty if it cannot be read. It is cached, since reading it parses a
+    file each time."""
     try:
         return str(distribution.name)
     except (OSError, KeyError):

@@ -33,7 +33,9 @@ class Row:
 
 
 def is_sampled(member: Document) -> bool:
-    """Whether the monitor pptmon watched: without it, nothing is known of single VNFs."""
+    """Whether the monitor pptmon watched: without it, nothing is known of single VNFs. `member`: a
+    path in attribution.json."""
+    # Only pptmon gives VNFs times, or says that it cannot see them.
     return any(function["time"] or not function["seen"] for function in member["functions"])
 
 
@@ -68,7 +70,9 @@ def _row(
     *,
     total: bool = False,
 ) -> Row:
+    """Make a row. `found`: an estimate in attribution.json; None makes a row without numbers."""
     found = found or {}
+    # None without an interval, and 0 if all trials are equal.
     half = units.half_width(found.get("ci_low_us"), found.get("ci_high_us"))
 
     def shown(key: str, half_width: float | None = None) -> str:
@@ -93,6 +97,7 @@ def _row(
 
 
 def _estimate(found: Document | None, scale: units.Scale) -> str:
+    """Return an estimate as `mean ± half-width`; empty for None."""
     if found is None:
         return ""
     return scale.estimate(

@@ -38,6 +38,8 @@ def refusal(status: int, error: str, problems: list[ProblemAnswer] | None = None
 
 
 def _invalid(error: dict[str, Any]) -> ProblemAnswer:
+    """Convert an error as pydantic reports it. `where` is a JSON pointer into the body, or such as
+    `query: NAME`."""
     # `loc` begins with `body`, `path` or `query`. Where text is no JSON, the number of a character
     # follows.
     part, *place = error["loc"]

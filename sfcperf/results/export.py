@@ -28,8 +28,10 @@ TAG_PREFIX = "tag_"
 
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
 _STRUCTURED = ["deployment", "packets", "notes", "series", "noise", "failed_attempts", "loss"]
+"""Columns with JSON text, which are left out of CSV."""
 _COUNTED = ("failures", "crashes", "crashed_functions", "loss_ratio")
-"""Columns with counts of failures and losses. Their structured fields are not in CSV."""
+"""Columns with counts of failures and losses, which CSV has instead of `failed_attempts` and
+`loss`."""
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
@@ -87,6 +89,7 @@ def _tags(store: RunStore, subject: str) -> dict[str, dict[str, Any]]:
 def _samples_table(
     run_id: str, trials: Sequence[TrialRecord], tags: Mapping[str, Mapping[str, Any]]
 ) -> pyarrow.Table:
+    """Return the table of `export` with a row for each sample. `tags`: tag -> trial id -> value."""
     import pyarrow
 
     rows = [(record, row) for record in trials for row in _sample_rows(record)]
@@ -107,6 +110,7 @@ def _samples_table(
 
 
 def _sample_rows(record: TrialRecord) -> list[dict[str, Any]]:
+    """Return the values of _SAMPLE_COLUMNS for each sample; one empty row without samples."""
     return [{"sample": n, **sample} for n, sample in enumerate(record.samples)] or [{}]
 
 
@@ -137,6 +141,7 @@ def _with_factors(
     JSON."""
     import pyarrow
 
+    # There may be millions of rows: levels are looked up once for each scenario.
     levels = {record.scenario_id: record.scenario for record in trials}
     scenarios = table["scenario_id"].combine_chunks().dictionary_encode()
     known = [levels.get(name, {}) for name in scenarios.dictionary.to_pylist()]
@@ -148,7 +153,7 @@ def _with_factors(
 
 
 def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> pyarrow.Table:
-    """Return telemetry with a column for each tag of its sources."""
+    """Return telemetry with a column for each tag of its sources. `tags`: tag -> source -> value."""
     sources = table["source"].combine_chunks().dictionary_encode()
     for tag, by_source in tags.items():
         known = [by_source.get(name) for name in sources.dictionary.to_pylist()]
@@ -160,6 +165,7 @@ def check_target(store: RunStore, target: Path) -> None:
     """Raise InputError for a target that is a document of the run folder, or not a regular file: an
     export replaces its target."""
     with system_errors_as(InputError, "the export cannot be written", where=target):
+        # A link at the target's own name is not followed: the export replaces it.
         place = target.parent.resolve() / target.name
         is_special = place.exists() and not place.is_file()
     if not place.parent.is_dir():

@@ -74,6 +74,7 @@ def _check_owner(place: Path, found: os.stat_result) -> None:
 
 
 def _refused_kind(mode: int) -> str | None:
+    """Name the kind of a file that no run folder may contain; None for other files and folders."""
     kinds = {"a link": stat.S_ISLNK, "a FIFO": stat.S_ISFIFO}
     kinds |= {"a device": lambda mode: stat.S_ISBLK(mode) or stat.S_ISCHR(mode)}
     return next((kind for kind, holds in kinds.items() if holds(mode)), None)

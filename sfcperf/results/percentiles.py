@@ -19,6 +19,7 @@ def percentiles(values: Sequence[float], percents: Sequence[int]) -> Mapping[int
     if not known:
         return dict.fromkeys(percents)
     ordered = sorted(map(float, values))
+    # The place of a percentile is (n + 1) p / 100, less 1 because it counts from 0.
     return dict.fromkeys(percents) | {
         p: _between(ordered, n * (p / 100) + p / 100 - 1) for p in known
     }

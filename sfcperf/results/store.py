@@ -79,9 +79,13 @@ class RunStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._run_id: str | None = None
+        """Id in the manifest, once it was read."""
         self._checked: set[str] = set()
+        """Files without an incomplete line of an earlier process, see `_append`."""
         self._is_ours = False
+        """Whether `check_writable` has found no links, and no folder of others."""
         self._place: tuple[int, int] | None = None
+        """Device and inode of the folder, for `stay`; None before that was called."""
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
@@ -167,13 +171,15 @@ class RunStore:
         self, document: Mapping[str, Any], base: Path, *, source: Mapping[str, Any] | None = None
     ) -> None:
         """Keep the workflow as it runs (with preset, driver and overrides, before expansion), and
-        `source`, as the user wrote it (None: the same). Its relative paths start at `base`."""
+        `source`, the workflow as the user wrote it (None: the same). Relative paths in them start
+        at the folder `base`."""
         self._write(RunFile.WORKFLOW, document if source is None else source)
         self._write(RunFile.WORKFLOW_APPLIED, document)
         self._write(RunFile.WORKFLOW_BASE, {"folder": str(base)})
 
     def workflow(self) -> tuple[dict[str, Any], Path]:
         """Return the workflow document as run, and the folder where its relative paths start."""
+        # In a package this is relative to the run folder; an absolute path stays as it is.
         base = self._read(RunFile.WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
             raise documents.damaged(
@@ -304,6 +310,8 @@ class RunStore:
         return self._merge(FLOWS, RunFile.FLOWS)
 
     def _merge(self, kind: TrialRows, name: RunFile) -> Path | None:
+        """Make the file `name` from the files of that name in the raw folders of the trials; return
+        its path, or None without any."""
         parts = [self.folder / RunFile.RAW / record.trial_id / name for record in self.trials()]
         self.check_writable()
         return kind.merge([part for part in parts if part.is_file()], self.folder / name)

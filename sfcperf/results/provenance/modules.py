@@ -53,6 +53,7 @@ def plugins_of(workflow: Workflow) -> Iterator[tuple[str, str]]:
 
 
 def _described(kind: str, name: str) -> dict[str, Any]:
+    """Return the entry of one plug-in in `modules` of run.json."""
     plugin = plugins.load(kind, name)
     package = plugins.package(kind, name)
     release = package is not None and package[0] == _RELEASE

@@ -86,6 +86,7 @@ def _revision(source: Path) -> dict[str, Any] | None:
 
 
 def _first_line(argv: Sequence[str]) -> str | None:
+    """Return the first line of a command's output; None as `_output`, or if there is none."""
     output = _output(argv)
     return output.splitlines()[0].strip() if output else None
 
