@@ -206,11 +206,11 @@ def compare(
 
     named = [str(side.folder) if isinstance(side, Run) else str(side) for side in sides]
     settings = {"test": "rank", "rarest": "10%", **options}  # the defaults of `sfcperf compare`
-    baseline, *candidates = sides_of(named, None, Path(results))
+    resolved = sides_of(named, None, Path(results))
     # The noise floor is for single runs: several runs show by themselves how far runs differ, and
     # variants are measured in the same run.
-    single = len(baseline.stores) == 1 and not baseline.variant
+    single = len(resolved[0].stores) == 1 and not resolved[0].variant
     floors = known_floors() if single else None
     return ComparisonResult(
-        compare_all(baseline, candidates, options_of(margins, **settings), floors)
+        compare_all(resolved[0], resolved[1:], options_of(margins, **settings), floors)
     )

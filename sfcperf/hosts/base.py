@@ -39,7 +39,7 @@ class CompletedCommand:
 
 
 class Process(ABC):
-    """A command that runs in the background on a host."""
+    """A command that was started in the background on a host, by `Host.spawn`."""
 
     argv: tuple[str, ...]
 

@@ -14,6 +14,7 @@ from sfcperf.hosts.base import CompletedCommand, Conversation, Host, Process
 from sfcperf.hosts.local_conversation import LocalConversation
 
 NETNS_FOLDER = Path("/run/netns")
+"""Where `ip netns` keeps a file for each named namespace."""
 LIMITS_FOLDER = "/proc/sys/net/core/"
 
 

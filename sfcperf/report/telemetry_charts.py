@@ -272,9 +272,9 @@ def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
             "successive ones, so that no peak is lost."
         )
     undrawn = len({use.source for use in metric.use}) - shown
-    if not undrawn:
-        return note
-    return note + f" Not drawn: {count_text(undrawn, 'source')} with smaller values."
+    return note + (
+        f" Not drawn: {count_text(undrawn, 'source')} with smaller values." if undrawn else ""
+    )
 
 
 def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:

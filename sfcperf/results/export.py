@@ -153,7 +153,8 @@ def _with_factors(
 
 
 def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> pyarrow.Table:
-    """Return telemetry with a column for each tag of its sources. `tags`: tag -> source -> value."""
+    """Return telemetry with a column for each tag of its sources. `tags`: tag -> source ->
+    value."""
     sources = table["source"].combine_chunks().dictionary_encode()
     for tag, by_source in tags.items():
         known = [by_source.get(name) for name in sources.dictionary.to_pylist()]

@@ -73,7 +73,7 @@ def tree(closure: Closure) -> ProgramTree:
 
 def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str) -> bytes:
     """Pack into a compressed tar archive: the objects except those in `present`, the trees, and the
-    scripts for `bin`."""
+    scripts for `bin`. `carried`: the path WORKDIR/carried on the host."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=_FAST, mtime=0) as compressed,
@@ -87,6 +87,7 @@ def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str)
             for name, target in sorted(each.links.items()):
                 link = tarfile.TarInfo(f"trees/{each.digest}/{name}")
                 link.type = tarfile.SYMTYPE
+                # From trees/DIGEST/, and from folders in `name`, up to the folder of `objects`.
                 up = "../" * (2 + name.count("/"))
                 link.linkname = f"{up}objects/{target}"
                 tar.addfile(link)

@@ -66,7 +66,7 @@ class SshConversation(Conversation):
 
     async def _close(self) -> None:
         ended = self._session.ended
-        self._session.feed(b"")
+        self._session.feed(b"")  # ends the standard input
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(ended), _GRACE_S)
         if not ended.done():

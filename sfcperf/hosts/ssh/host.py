@@ -196,6 +196,7 @@ class SshHost(Host):
 
     @property
     def _pool(self) -> Pool:
+        """The connections to the host. The first use makes the pool, which is still empty."""
         with self._lock:
             if self._known_pool is None:
                 from sfcperf.hosts.ssh.pool import Pool
@@ -254,7 +255,8 @@ class SshHost(Host):
         *,
         stdin: bool = False,
     ) -> tuple[Link, Session]:
-        """Start a command in the background."""
+        """Start a command in the background. None: an output is discarded. Raises
+        MeasurementError."""
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
                 return await self._pool.start(

@@ -38,10 +38,10 @@ class ConnectionLost(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A command to be started. If the answer does not arrive, its `id` serves to find out whether
-    it started."""
+    """A command to be started."""
 
     id: str
+    """By this the host can tell whether the command has started, if no answer arrived."""
     argv: tuple[str, ...]
     stdin: bool
     """Whether the command gets standard input from us."""
@@ -69,8 +69,11 @@ class Link:
         self.life = guest.life_folder(workdir, token)
         version = str(connection.get_extra_info("server_version"))
         self._one_at_a_time = "dropbear" in version
+        """Whether the connection can carry only one command at a time, see `take`."""
         self._taken = False
+        """Whether that one command is running or about to start."""
         self._full = False
+        """Whether the server has refused a further channel since the last command ended."""
         self._is_root = True
         """Whether the login is root's."""
         self._is_posix = False
@@ -78,6 +81,7 @@ class Link:
         self._token = token
         self._guard = ShellChannel(name, token)
         self._reader: ShellChannel | None = None
+        """The shell that reads files; None: there is none, or it is blocked."""
         self._beating: asyncio.Task[None] | None = None
 
     @classmethod
@@ -247,6 +251,8 @@ class Link:
             if isinstance(error, ChannelOpenError) and not session.requested and not self.closed:
                 self._full = True
                 raise NoChannel from error
+            # The server told how the command ended: the connection works, but the login or the
+            # start script does not.
             if session.told is not None:
                 self.give_back()
                 raise MeasurementError(
@@ -256,6 +262,8 @@ class Link:
         return session
 
     def _command(self, words: list[str] | None, file: str = "") -> str:
+        """Command line that starts a command: with the start script's arguments, or (None) with
+        those in `file`."""
         return guest.command(self.life, words, file, root=self._is_root, posix=self._is_posix)
 
     async def _lay_down(self, request: Request) -> str:

@@ -31,7 +31,9 @@ class Output:
     def __init__(self, file: int | None = None) -> None:
         self.file = file
         self.data = bytearray()
+        """All that was received, if there is no file."""
         self.fault: OSError | None = None
+        """Why the file could not be written; None: it could."""
 
     def write(self, data: bytes) -> None:
         """Append bytes. If the disk is full, `fault` keeps the error, and the rest is dropped."""
@@ -120,7 +122,8 @@ class Session(SSHClientSession[bytes]):
             self._look_for_mark()
 
     def eof_received(self) -> bool:
-        """Note that no more output comes. The end of the command is told separately."""
+        """Note that no more output comes. The end of the command is told separately: True keeps the
+        channel open for it."""
         self._eof = True
         self._close_when_complete()
         return True
@@ -223,10 +226,15 @@ class ShellChannel(SSHClientSession[bytes]):
     def __init__(self, host: str, token: str) -> None:
         self._host = host
         self._end = re.compile(rb"\n" + token.encode() + rb" (\d+)\n")
+        """The mark after each answer, with its status."""
         self._answers: deque[asyncio.Future[tuple[bytes, int]]] = deque()
+        """Answers that are still to come, in the order of the questions."""
         self._buffer = bytearray()
+        """Standard output that belongs to the next answer."""
         self._complaints = bytearray()
+        """Standard error."""
         self._searched = 0
+        """Bytes at the start of the buffer in which there is no mark."""
         self._channel: SSHClientChannel[bytes] | None = None
         self.closed = False
 
