@@ -17,6 +17,7 @@
 
 #define POINT(direction) ((direction) == AT_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS)
 
+/* `flags`: BPF_TC_F_REPLACE, or 0: fail if the filter is there already. */
 static int attach(const struct filter *filter, int program, __u32 flags)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = filter->ifindex,
@@ -71,13 +72,14 @@ void clsact_remove(int ifindex)
 
 /* --- what is there --- */
 
+/* What is asked for, and where the answers go. */
 struct listing {
 	struct clsact *clsact;
 	int ifindex;
 	enum direction direction;
 };
 
-/* Note what kind of qdisc is in the place of clsact. */
+/* Note the kind of a qdisc that is in the place of clsact; ignore others. */
 static void visit_qdisc(const struct nlmsghdr *answer, void *context)
 {
 	const struct tcmsg *message = NLMSG_DATA(answer);
@@ -107,8 +109,8 @@ static void visit_filter(const struct nlmsghdr *answer, void *context)
 					 TC_H_MAJ(message->tcm_info) >> 16, handle };
 }
 
-/* List all qdiscs. A request for one would not do: its answer goes to all listeners (`tc
- * monitor`). */
+/* List the qdiscs of all interfaces. The answer to a request for a single one would also go to
+ * those who watch for changes (`tc monitor`). */
 static int dump_qdisc(int netlink, struct listing *listing)
 {
 	union netlink_request request;
@@ -117,6 +119,7 @@ static int dump_qdisc(int netlink, struct listing *listing)
 	return netlink_ask(netlink, &request, visit_qdisc, listing);
 }
 
+/* List the filters of one direction of the interface. */
 static int dump_filters(int netlink, struct listing *listing, enum direction direction)
 {
 	union netlink_request request;
@@ -135,6 +138,7 @@ int clsact_read(int ifindex, struct clsact *clsact)
 	struct listing listing = { clsact, ifindex, AT_INGRESS };
 	int netlink = netlink_open(), error = netlink < 0 ? netlink : -EINTR;
 
+	/* -EINTR: something changed meanwhile, and the answers may not fit together. */
 	for (int i = 0; i < ATTEMPTS && error == -EINTR; i++) {
 		memset(clsact, 0, sizeof(*clsact));
 		error = dump_qdisc(netlink, &listing);
