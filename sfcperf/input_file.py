@@ -51,6 +51,8 @@ def read_input(path: Path, what: str, *, max_bytes: int, hint: str | None = None
 
 
 def _open(path: str, flags: int) -> int:
+    """Open a file without waiting (for the other end of a FIFO), and without taking a terminal as
+    this process's own."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 

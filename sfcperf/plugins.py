@@ -284,6 +284,7 @@ def _load(kind: str, point: EntryPoint) -> Any:
 
 
 def _unusable(kind: str, point: EntryPoint, reason: str) -> EnvironmentLacks:
+    """Return the error for a plug-in that does not work. `reason`: the end of its sentence."""
     owner = _owner(point)
     package = f"package {owner}, " if owner else ""
     return EnvironmentLacks(

@@ -131,6 +131,7 @@ class _Budget:
                 self._alias(event)
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
+        """Begin to count what is in a list or mapping."""
         self.open.append(_Open(event.anchor, self.values, self.characters))
         if event.anchor is not None:
             # The name may have stood for something else: from now on, it stands for this.
@@ -138,6 +139,7 @@ class _Budget:
         self._add(_Size(1, 0, 0), event)  # its own level counts in `open`
 
     def _end(self) -> None:
+        """End the innermost list or mapping, and remember its size if it has an anchor."""
         ended = self.open.pop()
         if self.open:
             self.open[-1].depth = max(self.open[-1].depth, ended.depth + 1)

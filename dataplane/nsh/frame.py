@@ -70,6 +70,7 @@ def _needed(data: bytes, count: int) -> bytes:
 
 
 def _require(holds: bool, reason: Reason) -> None:
+    """Raise Unparsed with this reason unless the condition holds."""
     if not holds:
         raise Unparsed(reason)
 

@@ -114,6 +114,7 @@ class Nsh:
         return b"".join(context.encode() for context in self.metadata)
 
     def _words(self) -> int:
+        """Length of the whole header in words of 4 bytes."""
         return (_BASE_BYTES + len(self._encoded_metadata())) // _WORD
 
     def encode(self) -> bytes:

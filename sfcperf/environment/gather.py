@@ -62,6 +62,7 @@ def _of_workflow(workflow: Workflow) -> Iterator[Requirement]:
 
 
 def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
+    """Yield what the functions, probes and monitors of a scenario need."""
     for function in scenario.chain.functions:
         yield from plugins.load("vnf", function.type).requirements(function.knobs)
     for probe in scenario.probes:
@@ -100,6 +101,7 @@ def infrastructures_elsewhere() -> list[str]:
 
 
 def _is_elsewhere(driver: str) -> bool:
+    """Whether a driver's infrastructure is not this machine; False also if it is not known."""
     try:
         return bool(plugins.load("driver", driver).elsewhere)
     except SfcperfError:

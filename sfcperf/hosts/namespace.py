@@ -88,11 +88,11 @@ class NamespaceHost(Host):
                 return Path(path).read_text()
 
     def put(self, local: Path, remote: Path) -> None:
-        """Copy a file. Its folder is made if it is not there."""
+        """Copy a file. The folder of the copy is made if it is not there."""
         _copy(local, remote)
 
     def get(self, remote: Path, local: Path) -> None:
-        """Copy a file. Its folder is made if it is not there."""
+        """Copy a file. The folder of the copy is made if it is not there."""
         _copy(remote, local)
 
     def program(self, local: Path) -> str:
@@ -101,6 +101,7 @@ class NamespaceHost(Host):
 
 
 def _copy(source: Path, target: Path) -> None:
+    """Copy a file of this machine, unless both paths are the same file. Raises MeasurementError."""
     with (
         system_errors_as(MeasurementError, f"cannot be copied to {target}", where=source),
         suppress(shutil.SameFileError),

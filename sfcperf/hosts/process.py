@@ -249,8 +249,8 @@ def _check_executable(command: str) -> None:
 def _let_in(
     popen: subprocess.Popen[bytes], command: str, cgroups: Sequence[Path], stdin: int
 ) -> None:
-    """Move the waiting shell into its control groups and let it execute the command, `stdin` as in
-    `start`. Raises MeasurementError if it cannot enter one."""
+    """Move the waiting shell into its control groups and let it execute the command. `stdin` is as
+    in `start`. Raises MeasurementError if the shell cannot enter a group."""
     gate = popen.stdin
     if gate is None:
         raise AssertionError("the gate is a pipe")
@@ -268,6 +268,7 @@ def _let_in(
             f"{command} cannot enter its control group: {error.strerror}",
             where=None if error.filename is None else str(error.filename),
         ) from error
+    # With PIPE, the gate stays open: from now on it is the command's standard input.
     if stdin != subprocess.PIPE:
         _await_turn(gate.fileno())
         gate.close()

@@ -34,6 +34,7 @@ class InterfaceCounters:
     tx_drops: int
 
     def __sub__(self, earlier: InterfaceCounters) -> InterfaceCounters:
+        """What was counted since `earlier`."""
         pairs = zip(astuple(self), astuple(earlier), strict=True)
         return InterfaceCounters(*(now - then for now, then in pairs))
 

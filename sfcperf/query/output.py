@@ -105,6 +105,7 @@ def _rows(batch: pyarrow.RecordBatch) -> Iterable[tuple[Any, ...]]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    """Return a line of a table, with cells as wide as their columns; numbers are on the right."""
     aligned = (
         cell.rjust(width) if is_number else cell.ljust(width)
         for cell, width, is_number in zip(cells, widths, numeric, strict=True)

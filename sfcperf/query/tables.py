@@ -132,8 +132,8 @@ def _columns() -> dict[str, dict[str, str]]:
 def _summary(row: Summary) -> Row:
     """Return the row of a summary, with the centre that the workflow declares in columns of its
     own: queries need not choose between the columns of mean and median."""
-    found = row.estimate()
-    values = (found.value, found.low, found.high, found.withheld)
+    estimate = row.estimate()
+    values = (estimate.value, estimate.low, estimate.high, estimate.withheld)
     return {**vars(row), **dict(zip(_ESTIMATE, values, strict=True))}
 
 
@@ -149,6 +149,7 @@ def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
 
 
 def _samples(trial: TrialRecord) -> Iterator[Row]:
+    """Yield the rows of a trial's samples, numbered from 0."""
     for number, sample in enumerate(trial.samples):
         yield {**_common(trial), "sample": number, **sample}
 
@@ -183,6 +184,8 @@ def _table(
 
 
 def _array(name: str, kind: str, rows: Sequence[Row]) -> pyarrow.Array:
+    """Return the column `name` of the rows; null where a row lacks it. `kind`: an Arrow type, or
+    `time`."""
     import pyarrow
 
     if kind == "time":
@@ -192,6 +195,7 @@ def _array(name: str, kind: str, rows: Sequence[Row]) -> pyarrow.Array:
 
 
 def _plain(value: Any) -> Any:
+    """Turn a mapping of any kind into a dict; other values stay as they are."""
     return dict(value) if isinstance(value, Mapping) else value
 
 

@@ -126,9 +126,9 @@ def _count(rows: _Rows, metric: str) -> str:
 
 def _shown(rows: _Rows, metric: str, scale: units.Scale) -> str:
     """Return the estimate of a metric, such as `97.8 % [97.1, 98.4]`; a dash if there is none."""
-    found = rows[metric].estimate() if metric in rows else None
-    if found is None or found.value is None:
+    estimate = rows[metric].estimate() if metric in rows else None
+    if estimate is None or estimate.value is None:
         return "–"
-    half = units.half_width(found.low, found.high)
-    text = scale.with_unit(scale.number(found.value, half))
-    return text if not half else f"{text} {scale.interval(found.low, found.high)}"
+    half = units.half_width(estimate.low, estimate.high)
+    text = scale.with_unit(scale.number(estimate.value, half))
+    return text if not half else f"{text} {scale.interval(estimate.low, estimate.high)}"

@@ -141,13 +141,13 @@ def _centre(plot: Plot, point: Point) -> dict[str, Any]:
     """Return a large point: mean or median with its interval, in the unit of the y axis."""
     row, scale = point.summary, plot.spec.y_scale
     assert row is not None  # a missing point is not drawn
-    found = plot.estimate(row)
-    assert found.value is not None
+    estimate = plot.estimate(row)
+    assert estimate.value is not None
     return {
         "x": plot.position(point.level),
-        "y": found.value * scale,
-        "low": None if found.low is None else found.low * scale,
-        "high": None if found.high is None else found.high * scale,
+        "y": estimate.value * scale,
+        "low": None if estimate.low is None else estimate.low * scale,
+        "high": None if estimate.high is None else estimate.high * scale,
         "trusted": point.state == "trusted",
         "text": _centre_text(plot, row),
     }
@@ -156,14 +156,14 @@ def _centre(plot: Plot, point: Point) -> dict[str, Any]:
 def _centre_text(plot: Plot, row: Summary) -> str:
     """Return the hover text of a mean or median. Plotly renders it as HTML, so that all words of
     the user are escaped."""
-    found, centre = plot.estimate(row), plot.centre
-    scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
-    half_width = found.half_width
+    estimate, centre = plot.estimate(row), plot.centre
+    scale = units.scale_for([estimate.value or 0.0], row.unit, row.metric)
+    half_width = estimate.half_width
     if half_width is None:
-        number = f"{centre} {scale.quantity(found.value)}, no interval: {found.withheld}"
+        number = f"{centre} {scale.quantity(estimate.value)}, no interval: {estimate.withheld}"
     else:
-        ends = scale.interval(found.low, found.high)
-        shown = f"{scale.number(found.value, half_width)} {ends}"
+        ends = scale.interval(estimate.low, estimate.high)
+        shown = f"{scale.number(estimate.value, half_width)} {ends}"
         number = f"{centre} {scale.with_unit(shown)} ({100 * row.confidence:g} % CI)"
     excluded = f", {len(row.excluded)} excluded" if row.excluded else ""
     title = f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"
@@ -286,6 +286,6 @@ def _table_row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str,
     if row is None or row.mean is None:
         return name, level, "–", "–", "0", "no valid trial"
     remark = "" if point.state == "trusted" else "some trials excluded"
-    found = plot.estimate(row)
-    value = scale.number(found.value, found.half_width)
-    return name, level, value, scale.interval(found.low, found.high), str(row.n), remark
+    estimate = plot.estimate(row)
+    value = scale.number(estimate.value, estimate.half_width)
+    return name, level, value, scale.interval(estimate.low, estimate.high), str(row.n), remark

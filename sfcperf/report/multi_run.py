@@ -93,6 +93,7 @@ def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
 
 
 def _row(number: int, run: RunData, folder: Path) -> RunRow:
+    """Make the row of a run. `number`: its place, from 0; `folder`: that of the page, for links."""
     manifest = run.store.manifest()
     return RunRow(
         letter_of(number),
@@ -147,4 +148,5 @@ def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str
 
 
 def _text(value: object) -> str:
+    """Return a fact as text of limited length; a dash where a run lacks it."""
     return "–" if value is None else shortened(level_text(value), _LONGEST_VALUE)

@@ -111,7 +111,8 @@ def noise_section(
 
 
 def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
-    """Return the limits of the run's noise gate; None when it had none."""
+    """Return the limits of the run's noise gate; None when it had none. Its other fields have their
+    defaults."""
     gate = manifest["design"].get("noise_gate")
     if gate is None:
         return None

@@ -97,8 +97,8 @@ def _table(group: Sequence[Summary], number: int) -> ResultTable:
 def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scale) -> ResultRow:
     """Make the row of a summary. It has a level for each of the table's `factors`; that of a factor
     which its scenario lacks is empty."""
-    found = row.estimate()
-    half = units.half_width(found.low, found.high)
+    estimate = row.estimate()
+    half = units.half_width(estimate.low, estimate.high)
     spread = "–"
     if row.min is not None and row.max is not None:
         spread = f"{scale.number(row.min, half)} … {scale.number(row.max, half)}"
@@ -106,9 +106,9 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         row,
         anchor,
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
-        scale.number(found.value, half),
-        scale.interval(found.low, found.high),
-        found.withheld,
+        scale.number(estimate.value, half),
+        scale.interval(estimate.low, estimate.high),
+        estimate.withheld,
         scale.number(row.mean if row.centre == "median" else row.median, half),
         scale.number(row.stdev, row.stdev),  # to two digits, like a half-width
         spread,

@@ -88,9 +88,9 @@ def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
     its ends, as it need not be symmetric."""
     from rich.text import Text
 
-    found = row.estimate()
-    text = scale.number(found.value, units.half_width(found.low, found.high))
-    return Text(scale.with_unit(text)), Text(scale.interval(found.low, found.high))
+    estimate = row.estimate()
+    text = scale.number(estimate.value, units.half_width(estimate.low, estimate.high))
+    return Text(scale.with_unit(text)), Text(scale.interval(estimate.low, estimate.high))
 
 
 def _trials(row: Summary) -> Text:

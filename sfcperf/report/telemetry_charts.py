@@ -278,6 +278,7 @@ def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
 
 
 def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:
+    """Return TelemetryChart.use of a metric."""
     return tuple(
         (
             scenario_name(json.loads(use.scenario)),

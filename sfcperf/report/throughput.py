@@ -198,6 +198,8 @@ def _data(y_label: str, series: Sequence[Mapping[str, Any]], scale: units.Scale)
 
 
 def _row(record: TrialRecord, goal: GoalResult, scale: units.Scale) -> GoalRow:
+    """Make the row of a goal; rates that are not known become dashes."""
+
     def shown(rate: float | None) -> str:
         return "–" if rate is None else f"{rate * scale.factor:.5g}"
 

@@ -68,6 +68,7 @@ def _exceeds(row: Summary) -> bool:
 
 
 def _drift(row: Summary) -> str:
+    """Name a row, and its drift if that is known: `ping rtt +12%`."""
     return row_name(row) + ("" if row.drift_ratio is None else f" {row.drift_ratio:+.0%}")
 
 

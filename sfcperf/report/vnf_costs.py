@@ -207,6 +207,7 @@ class _Words:
         return f"{sentence}."
 
     def _rows(self, ranking: Document) -> Iterator[CostRow]:
+        """Yield a row for each VNF, those with most time first."""
         first = ranking["functions"][0]["name"]
         # Name of another VNF -> the difference of the first one to it.
         to_first = {d["less"]: d for d in ranking["differences"] if d["more"] == first}
@@ -228,6 +229,7 @@ class _Words:
         return self._estimate(pair["shift_us"], pair)
 
     def _time(self, function: Document) -> str:
+        """Return the time of a VNF with its interval."""
         return self._estimate(function["centre_us"], function)
 
     def _estimate(self, value: float, interval: Document) -> str:

@@ -126,6 +126,7 @@ def _counted(record: TrialRecord) -> dict[str, Any]:
 
 
 def _type(name: str) -> pyarrow.DataType:
+    """Return the Arrow type of a column of the table of samples."""
     import pyarrow
 
     if name in ("round", "attempts", "sample", "failures", "crashes"):
@@ -201,6 +202,7 @@ def _as_csv(table: pyarrow.Table) -> pyarrow.Table:
 
 
 def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
+    """Write a table into a file, which is there whole or not at all. Raises InputError."""
     import pyarrow.csv
     import pyarrow.parquet
 

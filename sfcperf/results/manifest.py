@@ -186,6 +186,7 @@ def _probes(workflow: Workflow) -> list[dict[str, Any]]:
 
 
 def _monitors(workflow: Workflow) -> list[dict[str, Any]]:
+    """Return an entry for each monitor, with its stated cost. `finish` adds what it used."""
     names = dict.fromkeys(m.monitor for s in workflow.scenarios for m in s.monitors)
     return [
         {"monitor": name, "cost": plugins.load("monitor", name).cost, "cpu_s": None}

@@ -49,6 +49,7 @@ def check_place(folder: Path) -> None:
 
 
 def _contains(place: Path, kind: str) -> InputError:
+    """Return the error for a run folder that contains something at this place (`a link`)."""
     return InputError(
         f"this run folder cannot be written: it contains {kind}",
         where=str(place),

@@ -383,6 +383,7 @@ class RunStore:
             remove_unfinished(folder)
 
     def _read(self, name: str) -> dict[str, Any]:
+        """Read a document. Raises InputError if it is not there, too large, or no JSON object."""
         path = self.folder / name
         try:
             content = read_input(path, "the file", max_bytes=documents.MAX_DOCUMENT_BYTES)
@@ -391,12 +392,14 @@ class RunStore:
         return documents.parse(content, str(path))
 
     def _read_versioned(self, name: RunFile) -> dict[str, Any]:
+        """Read a document that has a version and a schema, and check both. Raises InputError."""
         document, where = self._read(name), str(self.folder / name)
         documents.check_version(document, where)
         documents.check_schema(SCHEMAS[name], document, where)
         return document
 
     def _append(self, name: str, line: str) -> None:
+        """Add a line to a file; it is on disk when this returns."""
         self.check_writable()
         if name not in self._checked:
             # Only lines from before this process can be incomplete.

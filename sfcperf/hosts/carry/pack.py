@@ -96,6 +96,7 @@ def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str)
 
 
 def _add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+    """Add an executable file."""
     info = tarfile.TarInfo(name)
     info.mode = 0o755
     info.size = len(data)

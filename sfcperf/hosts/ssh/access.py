@@ -132,6 +132,7 @@ async def connect(
         """Accepts only pinned keys, and keeps the key that was offered for the message."""
 
         def validate_host_public_key(self, host: str, addr: str, port: int, key: SSHKey) -> bool:
+            """Whether the key that the host shows is a pinned one; asyncssh asks."""
             offered.append(key)
             return any(key.public_data == each.public_data for each in trusted)
 

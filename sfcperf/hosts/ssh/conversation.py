@@ -65,8 +65,9 @@ class SshConversation(Conversation):
         return answer[:-1]
 
     async def _close(self) -> None:
+        """End the standard input; kill the command if it has not ended after _GRACE_S."""
         ended = self._session.ended
-        self._session.feed(b"")  # ends the standard input
+        self._session.feed(b"")
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(ended), _GRACE_S)
         if not ended.done():

@@ -151,7 +151,7 @@ class SshHost(Host):
         return data.decode(errors="replace")
 
     def put(self, local: Path, remote: Path) -> None:
-        """Copy a file with its mode. Its folder is made if it is not there."""
+        """Copy a file with its mode. The folder of the copy is made if it is not there."""
         with system_errors_as(MeasurementError, f"cannot be copied to {remote}", where=local):
             data = local.read_bytes()
             mode = local.stat().st_mode & 0o777
@@ -165,8 +165,8 @@ class SshHost(Host):
             )
 
     def get(self, remote: Path, local: Path) -> None:
-        """Copy a file. Its folder is made if it is not there. The file is there whole or not at
-        all."""
+        """Copy a file. The folder of the copy is made if it is not there. The copy is there whole
+        or not at all."""
         part = local.with_name(f"{local.name}.part.{os.getpid()}.{threading.get_ident()}")
         complaint = part.with_name(f"{part.name}.err")
         message = f"cannot be copied to {local}"
@@ -237,10 +237,12 @@ class SshHost(Host):
     async def _spawn(
         self, argv: Sequence[str], stdout: Output | None, stderr: Output | None
     ) -> Process:
+        """Start a command in the background, see `spawn`."""
         link, session = await self._begin(argv, stdout, stderr)
         return SshProcess(argv, link, session)
 
     async def _converse(self, argv: Sequence[str]) -> Conversation:
+        """Start a command with which we converse, see `converse`."""
         from sfcperf.hosts.ssh.session import Lines
 
         answers = Lines()

@@ -59,7 +59,9 @@ class Request:
 
 
 class Link:
-    """An SSH connection that is logged in and has a guard. All methods belong to the event loop."""
+    """An SSH connection that is logged in and has a guard. Pool makes it by `open`. For a command,
+    it calls `take` and `start`, and for reading files `take`, `open_reader` and `give_back`. All
+    methods belong to the event loop."""
 
     def __init__(
         self, name: str, connection: SSHClientConnection, workdir: Path, token: str

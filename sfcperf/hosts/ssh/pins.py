@@ -96,6 +96,7 @@ def scan(
 
 
 async def _scan(address: str, port: int, jump: SshHost | None, timeout_s: float) -> str:
+    """See `scan`. We knock first, so that an address where nobody listens fails soon."""
     import asyncio
 
     import asyncssh

@@ -20,8 +20,8 @@ _MOST_LINKS = 64
 
 
 class Pool:
-    """Opens connections to one host as needed, and starts commands through them. All methods but
-    the constructor belong to the event loop."""
+    """Opens connections to one host as needed, and starts commands through them. SshHost has one.
+    All methods but the constructor belong to the event loop."""
 
     def __init__(self, name: str, access: SshAccess, workdir: Path, jump: Pool | None) -> None:
         self._name = name

@@ -25,8 +25,8 @@ _LOST = "the connection to {} was lost"
 
 
 class Output:
-    """Receives one output of a command: in a file (a descriptor, closed at the end) or in
-    memory."""
+    """Receives one output of a command: in a file (a descriptor, which `close` closes) or in
+    memory. The Session calls both methods."""
 
     def __init__(self, file: int | None = None) -> None:
         self.file = file
@@ -74,8 +74,9 @@ class Lines(Output):
 
 
 class Session(SSHClientSession[bytes]):
-    """The channel of one command. `started` and `ended` belong to the event loop; any thread may
-    use `over`."""
+    """The channel of one command; Link makes it. asyncssh calls the methods that take what arrives,
+    from `connection_made` to `connection_lost`. `started` and `ended` belong to the event loop; any
+    thread may use `over`."""
 
     def __init__(self, id: str, host: str, stdout: Output, stderr: Output) -> None:
         loop = asyncio.get_running_loop()
@@ -221,7 +222,8 @@ class Session(SSHClientSession[bytes]):
 
 class ShellChannel(SSHClientSession[bytes]):
     """The channel of a shell that answers each line with some bytes and a status, in the order of
-    the lines."""
+    the lines: a guard, or the shell that reads files. Link makes it, and uses `expect`, `ask` and
+    `close`; asyncssh calls the others."""
 
     def __init__(self, host: str, token: str) -> None:
         self._host = host

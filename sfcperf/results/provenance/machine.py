@@ -158,5 +158,6 @@ def _number(path: Path) -> int | None:
 
 
 def _flag(path: Path) -> bool | None:
+    """Read a file with 0 or 1; None if it is not there, or has no number."""
     number = _number(path)
     return None if number is None else bool(number)

@@ -86,6 +86,7 @@ def _code(plugin: type) -> dict[str, Any]:
 
 
 def _sources(package: Path) -> list[Path]:
+    """Return all files in a package's folder that Python did not compile itself."""
     files = sorted(path for path in package.rglob("*") if path.is_file())
     return [f for f in files if "__pycache__" not in f.parts and f.suffix != ".pyc"]
 

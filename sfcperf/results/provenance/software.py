@@ -51,6 +51,7 @@ def python_versions() -> dict[str, Any]:
 
 
 def _tools() -> dict[str, str | None]:
+    """Ask all of TOOLS at the same time: name -> the line with its version, or None."""
     with ThreadPoolExecutor(max_workers=len(TOOLS)) as pool:
         return dict(zip(TOOLS, pool.map(_first_line, TOOLS.values()), strict=True))
 
