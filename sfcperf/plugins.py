@@ -273,9 +273,9 @@ def _load(kind: str, point: EntryPoint) -> Any:
     except Exception as error:
         # A third party's module may raise anything: its syntax may be wrong, a name missing.
         raise _unusable(kind, point, f"cannot be imported: {_text(error)}") from error
-    wanted = base(kind)
-    if not (isinstance(plugin, type) and issubclass(plugin, wanted)):
-        raise _unusable(kind, point, f"is not a class derived from {wanted.__name__}")
+    base_class = base(kind)
+    if not (isinstance(plugin, type) and issubclass(plugin, base_class)):
+        raise _unusable(kind, point, f"is not a class derived from {base_class.__name__}")
     if not isinstance(getattr(plugin, "title", None), str):
         raise _unusable(kind, point, "has no `title` in words")
     if not isinstance(getattr(plugin, "parameters", None), Mapping):

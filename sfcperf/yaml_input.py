@@ -59,6 +59,8 @@ def _in_words(error: Exception) -> str:
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
+    """Return the class that parses: PyYAML's safe loader, in C if there is one, with a limit on
+    numbers."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

@@ -47,6 +47,7 @@ int tool_filter_attach(int ifindex, __u32 priority, int program)
 	const struct filter filter = { ifindex, AT_INGRESS, priority, TOOL_HANDLE };
 	int error = clsact_create(ifindex);
 
+	/* -EEXIST: clsact is there already. */
 	return error && error != -EEXIST ? error : attach(&filter, program, BPF_TC_F_REPLACE);
 }
 
@@ -111,7 +112,7 @@ static void visit_filter(const struct nlmsghdr *answer, void *context)
 
 /* List the qdiscs of all interfaces. The answer to a request for a single one would also go to
  * those who watch for changes (`tc monitor`). */
-static int dump_qdisc(int netlink, struct listing *listing)
+static int dump_qdiscs(int netlink, struct listing *listing)
 {
 	union netlink_request request;
 
@@ -141,7 +142,7 @@ int clsact_read(int ifindex, struct clsact *clsact)
 	/* -EINTR: something changed meanwhile, and the answers may not fit together. */
 	for (int i = 0; i < ATTEMPTS && error == -EINTR; i++) {
 		memset(clsact, 0, sizeof(*clsact));
-		error = dump_qdisc(netlink, &listing);
+		error = dump_qdiscs(netlink, &listing);
 		if (error || strcmp(clsact->qdisc, "clsact") != 0)
 			continue;
 		error = dump_filters(netlink, &listing, AT_INGRESS);

@@ -118,6 +118,7 @@ class ProcessStat:
     cpu_s: float
     """CPU time of the process itself, without its children, seconds."""
     rss_bytes: int
+    """Memory of the process that is in RAM."""
 
 
 def process_stat(line: str) -> ProcessStat:

@@ -55,7 +55,9 @@ class View:
 
     name: str
     about: str
+    """What it contains, as in VIEWS."""
     rows: int
+    """Number of its rows."""
     columns: Mapping[str, str]
     """Name of a column -> its SQL type."""
 

@@ -31,6 +31,7 @@ class Box:
     title: str
     detail: str
     x: float
+    """Upper left corner, like `y`."""
     y: float
 
 

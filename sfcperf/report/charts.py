@@ -89,7 +89,7 @@ def chart(
     return MetricChart(
         identity,
         spec.title,
-        note(plot, (), printed=False),
+        note(plot, (), printed=False),  # without the fits, which have a table of their own
         data,
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
         f"{count_text(len(of_probe), 'trial')}.",

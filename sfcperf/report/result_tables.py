@@ -21,7 +21,9 @@ class ResultRow:
 
     summary: Summary
     anchor: str
+    """Id of the row in the page, for links to it."""
     levels: tuple[str, ...]
+    """Level of each factor of the table; empty for a factor that the scenario lacks."""
     value: str
     """Mean or median of the trials, whichever the metric declares as its centre."""
     interval: str

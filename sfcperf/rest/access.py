@@ -55,7 +55,7 @@ class TokenNeeded:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer 401 without a valid token, 411 without a length, 413 to a body that is too large;
         pass everything else on to the app."""
-        if scope["type"] != "http":
+        if scope["type"] != "http":  # only HTTP has requests with a token and a body
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])

@@ -15,7 +15,7 @@ _NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Let the app answer requests that FastAPI refuses with a Refusal."""
+    """Let the app answer with a Refusal where FastAPI refuses a request by itself."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

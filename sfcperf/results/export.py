@@ -36,16 +36,17 @@ _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
 def export(store: RunStore, format: Format, target: Path) -> list[Path]:
-    """Write all samples of the run to `target`; returns the written files.
+    """Write all samples of the run to `target`, and telemetry and flows to files beside it
+    (`target_of`), if there are any. Return the written files.
 
-    Columns: `run_id`, the fields of TrialRecord (those with a structure as JSON text; in CSV only
-    reasons: the others make rows of thousands of characters), `failures` (failed attempts),
-    `crashes`, `crashed_functions` and `loss_ratio`, a column `factor_NAME` per factor, a
+    The table of samples has the columns `run_id`, the fields of TrialRecord, `failures` (failed
+    attempts), `crashes`, `crashed_functions` and `loss_ratio`, a column `factor_NAME` per factor, a
     column `tag_NAME` per tag (analysis `enrich`), and `sample` (from 0 within the trial), `metric`,
-    `unit`, `value`. Trials of every status are included: filter on `status`. A trial without
-    samples has one row with empty sample columns, so that failures are visible. Telemetry goes,
-    with the same factor columns and the tags of its sources, to `target_of("telemetry", target)`,
-    flows to `target_of("flows", target)`.
+    `unit`, `value`. Fields with a structure are JSON text; CSV has only `reasons` of them, since
+    the others make rows of thousands of characters. Trials of every status are included: filter on
+    `status`. A trial without samples has one row with empty sample columns, so that failures are
+    visible. Telemetry and flows have the same factor columns; telemetry also has the tags of its
+    sources.
 
     Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
     that is part of the run's own record.

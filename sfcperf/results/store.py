@@ -112,10 +112,10 @@ class RunStore:
         return cls(folder)
 
     def check_writable(self) -> None:
-        """Check the folder before anything is written into it. Methods of this class do so; callers
-        that write by a path must. Links are looked for only once. Raises InputError for links in
-        the folder, and as root for a folder of others (sfcperf.results.ownership), and as
-        `check_not_moved`."""
+        """Check the folder before anything is written into it. Methods of this class call this;
+        whoever writes by a path has to call it first. Links are looked for only once. Raises
+        InputError for links in the folder, and as root for a folder of others
+        (sfcperf.results.ownership); EnvironmentLacks as `check_not_moved`."""
         self.check_not_moved()
         if not self._is_ours:
             check_run_folder(self.folder)

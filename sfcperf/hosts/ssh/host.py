@@ -65,7 +65,9 @@ class SshHost(Host):
         self._lock = threading.Lock()
         self._programs_lock = threading.Lock()
         self._programs: dict[Path, str] = {}
+        """Program file of this machine -> path of its copy on the host."""
         self._known_pool: Pool | None = None
+        """The connections, see `_pool`; None before the first use, and after `close`."""
 
     def wait_reachable(self, timeout_s: float, *, boots: bool = True) -> None:
         """Return when commands can be run.

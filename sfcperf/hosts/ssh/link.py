@@ -215,7 +215,8 @@ class Link:
         self.connection.abort()
 
     async def _set_up_guard(self, workdir: Path) -> None:
-        """Start the guard and wait until it is ready; note what it says about the login."""
+        """Start the guard and wait until it is ready; note what it says about the login. Raises
+        Unreachable, and DeploymentError when the host lacks what the guard needs."""
         guard = self._guard
         ready = guard.expect()
         line = guest.guard(workdir, self._token)
@@ -235,6 +236,7 @@ class Link:
                 hint="it needs a POSIX /bin/sh, coreutils or busybox, and for a user other than "
                 "root, sudo without a password",
             )
+        # Before the guard's line, the login shell may have printed something.
         uid, _, shell = text.splitlines()[-1].partition(" ")
         self._is_root, self._is_posix = uid == "0", shell in _POSIX_SHELLS
 

@@ -210,7 +210,8 @@ class Session(SSHClientSession[bytes]):
 
     def _final_status(self) -> int:
         """Status of the ended command: told by the server, UNTOLD, or that of SIGKILL if the
-        connection was lost, since the guard kills the command then."""
+        connection was lost, since the guard kills the command then. Of a command that had started,
+        the standard error gets a line that says so."""
         if self.told is not None:
             return self.told
         if not self.lost:
