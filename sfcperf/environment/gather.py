@@ -112,9 +112,9 @@ def _is_elsewhere(driver: str) -> bool:
 def _of_plugin(
     kind: str, name: str, config: Mapping[str, Any] | None = None
 ) -> Iterable[Requirement]:
-    """Return what one plug-in needs, with the configuration `config` if that is given (of a driver),
-    or with default parameters. A plug-in that does not work is returned as a requirement that is
-    not met: one broken package must not hide what the others need."""
+    """Return what one plug-in needs, with a driver's configuration `config`, or with default
+    parameters (None). A plug-in that does not work is returned as a requirement that is not met:
+    one broken package must not hide what the others need."""
     try:
         plugin = plugins.load(kind, name)
         requirements: list[Requirement] = (

@@ -28,8 +28,8 @@ class Merging:
         """Interfaces, with the features that were on."""
 
     def turn_off(self, interface: str) -> None:
-        """Turn merging off. Raises MeasurementError, also when the interface cannot work
-        without."""
+        """Turn merging off, if it is on. Raises MeasurementError, also when the interface does not
+        let it be turned off."""
         before = self._on(interface)
         if not before:
             return

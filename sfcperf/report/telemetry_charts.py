@@ -96,7 +96,7 @@ class _Metric:
 
     @property
     def largest(self) -> float:
-        """Largest value, without its sign."""
+        """Largest of the maxima, each without its sign."""
         return max(abs(use.most) for use in self.use)
 
     @property

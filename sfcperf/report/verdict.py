@@ -190,7 +190,7 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _losses(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Yield a sentence about losses, which the primary numbers beside them do not show."""
+    """Yield a sentence about primary results with losses, which their numbers do not show."""
     found = [
         f"{row_name(row)} {100 * (row.loss_ratio or 0):.2g} %"
         for row in summaries

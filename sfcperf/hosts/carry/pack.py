@@ -37,7 +37,8 @@ class ProgramTree:
 
     @property
     def digest(self) -> str:
-        """Digest of names and contents, which names the tree on the host."""
+        """Digest of the links, which lead to files that are named by their contents. It names the
+        tree on the host."""
         text = "\n".join(f"{name} {self.links[name]}" for name in sorted(self.links))
         return hashlib.sha256(f"{self.closure.name}\n{text}".encode()).hexdigest()[:16]
 

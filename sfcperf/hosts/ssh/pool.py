@@ -95,6 +95,8 @@ class Pool:
         TimeoutError, and MeasurementError when _TRIES connections in a row broke."""
         for _ in range(_TRIES):
             with suppress(NoChannel, ConnectionLost):
+                # One shell serves all readings. It needs the connection for itself only while its
+                # channel is opened.
                 async with self._opening_reader:
                     link = next((each for each in self._links if each.reads), None)
                     if link is None:
