@@ -19,8 +19,8 @@ typedef void (*netlink_visitor)(const struct nlmsghdr *answer, void *context);
 /* Open a socket. Returns its descriptor, or -errno. */
 int netlink_open(void);
 
-/* Begin a request, with NLM_F_REQUEST and `flags`. Returns its fixed part, which is filled with
- * zeros. */
+/* Begin a request, with NLM_F_REQUEST and `flags`. Returns its fixed part, which has `fixed_bytes`
+ * and is filled with zeros. */
 void *netlink_begin(union netlink_request *request, int type, int flags, size_t fixed_bytes);
 
 /* Append an attribute, if the request has room for it. */

@@ -273,7 +273,7 @@ def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
         return None
     there, back = (
         [percentile.low * scale for percentile in found],
-        [one.high * scale for one in found],
+        [percentile.high * scale for percentile in found],
     )
     shares = [percentile.percent / 100 for percentile in found]
     return {"x": [*there, *reversed(back)], "y": [*shares, *reversed(shares)]}
