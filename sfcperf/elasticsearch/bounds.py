@@ -67,7 +67,7 @@ class _BoundedBody(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read like RawIOBase. Raises TimeoutError, DeliveryRefused."""
+        """Read like RawIOBase. Raises TimeoutError, DeliveryFailed."""
         left_s = self._end_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the answer did not end in time")

@@ -33,13 +33,8 @@ class Entry:
 
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
     """Count the documents of a run in a stream, including all that was sent so far; 0 if the stream
-<<<<<<< HEAD
-    does not exist.
-    Raises DeliveryFailed, and what the client raises."""
-=======
-    does not exist. Raises DeliveryRefused, and what the client raises."""
+    does not exist. Raises DeliveryFailed, and what the client raises."""
     # A refresh makes all that was sent visible to searches at once.
->>>>>>> r6
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
     return part(answer, int, "count")
@@ -68,15 +63,9 @@ def entries(
     still_allowed = MOST_TIMES * expected + MOST_BESIDES
     try:
         while found := hits(answer):
-<<<<<<< HEAD
-            left -= len(found)
-            if left < 0:
-                raise DeliveryFailed(
-=======
             still_allowed -= len(found)
             if still_allowed < 0:
-                raise DeliveryRefused(
->>>>>>> r6
+                raise DeliveryFailed(
                     f"{stream} has far more documents of this run than it can have"
                 )
             yield from (Entry(hit["_id"], hit["_index"], hash_of(hit)) for hit in found)

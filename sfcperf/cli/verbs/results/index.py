@@ -98,7 +98,7 @@ def index(
 
 def _send(store: RunStore, target: Target, retry_s: float) -> None:
     """Send one run, and print what became of its documents. If the server is away or fails
-    (DeliveryRefused), the run waits in the spool; other errors are for the user to mend first."""
+    (DeliveryFailed), the run waits in the spool; other errors are for the user to mend first."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.elasticsearch.answers import DeliveryFailed
     from sfcperf.elasticsearch.delivery import deliver
