@@ -28,7 +28,8 @@ MAX_BYTES = 1 << 28
 
 
 class FileJournal:
-    """The Journal of `sfcperf.drivers.base`, in a file of its own."""
+    """The Journal of `sfcperf.drivers.base`, in a file of its own, for all infrastructures of a
+    run. Each driver gets its share by `of`."""
 
     def __init__(self, path: Path) -> None:
         """Open an existing journal or start one. Raises InputError when it is damaged."""
@@ -39,7 +40,7 @@ class FileJournal:
             self._load()
 
     def of(self, owner: int) -> JournalShare:
-        """The journal as the driver of one infrastructure sees it."""
+        """Return the journal as the driver of one infrastructure sees it."""
         return JournalShare(self, owner)
 
     def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
@@ -81,6 +82,7 @@ class FileJournal:
         if not resources:
             return
         content = "".join(_line(op, resource, owner) for resource in resources).encode()
+        # None: the file is new, and so must be synced to disk with its folder.
         size = self.path.stat().st_size if self.path.exists() else None
         try:
             with self.path.open("ab") as file:

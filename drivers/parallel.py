@@ -42,6 +42,7 @@ def _started(actions: Sequence[Callable[[], Any]], at_once: int) -> Iterator[lis
     )
     with ThreadPoolExecutor(max(1, at_once)) as pool:
         try:
+            # The threads inherit the cancellation, because each runs in a copy of this context.
             with waiting.cancelled_by(given_up):
                 jobs = [pool.submit(copy_context().run, action) for action in actions]
             yield jobs

@@ -57,8 +57,8 @@ class Run:
         InputError."""
         from sfcperf.report.verdict import verdict_of
 
-        found = verdict_of(self.manifest, self._store.trials(), self._store.summaries())
-        return "\n".join([found.headline, *(f"- {finding}" for finding in found.findings)])
+        verdict = verdict_of(self.manifest, self._store.trials(), self._store.summaries())
+        return "\n".join([verdict.headline, *(f"- {finding}" for finding in verdict.findings)])
 
     @property
     def summaries(self) -> pandas.DataFrame:
@@ -151,8 +151,8 @@ class ComparisonResult:
 
 
 def load(run: str | Path, results: str | Path = RESULTS) -> Run:
-    """Open a run: by its folder, by its name in `results` (`latest` is the last one), or by a
-    package that was made of it. Raises InputError."""
+    """Open a run: by its folder, by its name in the folder `results` (`latest` is the last one), or
+    by a package that was made of it. Raises InputError."""
     from sfcperf.cli.inputs import read_run
 
     return Run(read_run(str(run), Path(results)))
@@ -197,17 +197,20 @@ def compare(
     **options: Any,
 ) -> ComparisonResult:
     """Compare runs, or the variants of one; the first is the baseline. A side is a run, several
-    (`"RUN,RUN"`), or a campaign. `margins` are as for `sfcperf compare --margin`; `options` are the
-    fields of `sfcperf.analysis.comparison.Options`. Raises InputError."""
+    (`"RUN,RUN"`), or a campaign. `margins` are as for `sfcperf compare --margin`. `options` are
+    other fields of `sfcperf.analysis.comparison.Options`; `rarest` is a text such as `10%`. Raises
+    InputError."""
     from sfcperf.analysis.comparison import compare_all
     from sfcperf.cli.comparing import options_of, sides_of
     from sfcperf.cli.noise_floor import known_floors
 
     named = [str(side.folder) if isinstance(side, Run) else str(side) for side in sides]
-    settings = {"test": "rank", "rarest": "10%", **options}
-    found = sides_of(named, None, Path(results))
-    single = len(found[0].stores) == 1 and not found[0].variant
+    settings = {"test": "rank", "rarest": "10%", **options}  # the defaults of `sfcperf compare`
+    resolved = sides_of(named, None, Path(results))
+    # The noise floor is for single runs: several runs show by themselves how far runs differ, and
+    # variants are measured in the same run.
+    single = len(resolved[0].stores) == 1 and not resolved[0].variant
     floors = known_floors() if single else None
     return ComparisonResult(
-        compare_all(found[0], found[1:], options_of(margins, **settings), floors)
+        compare_all(resolved[0], resolved[1:], options_of(margins, **settings), floors)
     )

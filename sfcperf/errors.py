@@ -85,8 +85,8 @@ class InputError(SfcperfError):
 class WorkflowError(InputError):
     """A workflow is wrong; `where` is a JSON pointer (`""` is the document itself).
 
-    Several findings are carried together in `others`, so that a user mends a file once; `more` are
-    only counted.
+    Further findings are in `others`, so that a user mends the file once. `more` is the number of
+    those that are not even there, because there are too many.
     """
 
     def __init__(

@@ -51,6 +51,8 @@ def read_input(path: Path, what: str, *, max_bytes: int, hint: str | None = None
 
 
 def _open(path: str, flags: int) -> int:
+    """Open a file without waiting (for the other end of a FIFO), and without taking a terminal as
+    this process's own."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
@@ -67,8 +69,8 @@ def _readable(path: Path, what: str, hint: str | None) -> Iterator[None]:
 
 
 def _content(descriptor: int, max_bytes: int) -> bytes:
-    """Read up to one byte more than allowed, by which too large a file is seen. The size that the
-    system tells does not do: it is 0 for files in /proc, and a file may grow."""
+    """Read up to one byte more than allowed, by which the caller sees that a file is too large. The
+    size that the system tells is not enough: it is 0 for files in /proc, and a file may grow."""
     parts: list[bytes] = []
     left = max_bytes + 1
     while left and (part := os.read(descriptor, min(left, 1 << 20))):

@@ -49,6 +49,7 @@ def check_file(file: Path) -> None:
 
 
 def _check(path: Path, found: os.stat_result) -> None:
+    """Raise EnvironmentLacks unless a file or folder is this user's."""
     if found.st_uid != os.geteuid():
         raise EnvironmentLacks(
             f"this belongs to another user (uid {found.st_uid}): what it says is not done",

@@ -273,9 +273,9 @@ def _load(kind: str, point: EntryPoint) -> Any:
     except Exception as error:
         # A third party's module may raise anything: its syntax may be wrong, a name missing.
         raise _unusable(kind, point, f"cannot be imported: {_text(error)}") from error
-    wanted = base(kind)
-    if not (isinstance(plugin, type) and issubclass(plugin, wanted)):
-        raise _unusable(kind, point, f"is not a class derived from {wanted.__name__}")
+    base_class = base(kind)
+    if not (isinstance(plugin, type) and issubclass(plugin, base_class)):
+        raise _unusable(kind, point, f"is not a class derived from {base_class.__name__}")
     if not isinstance(getattr(plugin, "title", None), str):
         raise _unusable(kind, point, "has no `title` in words")
     if not isinstance(getattr(plugin, "parameters", None), Mapping):
@@ -284,6 +284,7 @@ def _load(kind: str, point: EntryPoint) -> Any:
 
 
 def _unusable(kind: str, point: EntryPoint, reason: str) -> EnvironmentLacks:
+    """Return the error for a plug-in that does not work. `reason`: the end of its sentence."""
     owner = _owner(point)
     package = f"package {owner}, " if owner else ""
     return EnvironmentLacks(
@@ -317,7 +318,8 @@ def _owner(point: EntryPoint) -> str:
 
 @cache
 def _name(distribution: Distribution) -> str:
-    """Name of a distribution. It is cached, since reading it parses a file each time."""
+    """Name of a distribution; empty if it cannot be read. It is cached, since reading it parses a
+    file each time."""
     try:
         return str(distribution.name)
     except (OSError, KeyError):

@@ -19,11 +19,12 @@ LONGEST_PAUSE_S = 1.0
 
 
 def until(look: Callable[[], T], *, timeout_s: float, period_s: float) -> T:
-    """Call `look` until it returns something true, or timeout_s is over; return its last result.
+    """Call `look` until it returns something true, or timeout_s is over; return its last result. An
+    error of `look` is raised at once.
 
-    A pause is as long as a look takes on average, and at least `period_s`. On this machine a look
-    takes microseconds, so the result is seen at once. Where each look is a command on another
-    machine, half of the time is left for the work that is waited for.
+    A pause is as long as a look takes on average, but at most LONGEST_PAUSE_S, and at least
+    `period_s`. On this machine a look takes microseconds, so the result is seen at once. Where each
+    look is a command on another machine, half of the time is left for the work that is waited for.
     """
     import tenacity
 
@@ -49,8 +50,8 @@ def call(
     first_s: float,
     longest_s: float,
 ) -> T:
-    """Call `action` and return its result. After an error for which `passes` is true, it is called
-    again, until timeout_s is over.
+    """Call `action` and return its result. `passes` says whether an error will pass by itself:
+    after such an error, `action` is called again, until timeout_s is over.
 
     Pauses are random, up to a limit that doubles from first_s to longest_s (exponential back-off
     with full jitter). So clients that were cut off together do not come back together. Raises the
@@ -61,6 +62,7 @@ def call(
     backoff = tenacity.wait_random_exponential(first_s, longest_s, min=first_s / 2)
 
     def pause_s(state: RetryCallState) -> float:
+        # No pause is longer than the time that is left: when that is over, there is a last try.
         return min(backoff(state), max(0.0, timeout_s - (state.seconds_since_start or 0.0)))
 
     retrying = tenacity.Retrying(

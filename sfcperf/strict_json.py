@@ -44,6 +44,8 @@ def _refuse(constant: str) -> None:
 
 
 def _float(text: str) -> float:
+    """Read a number with a fraction or exponent. Raises ValueError if it is too large for a
+    float."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:_MAX_DIGITS]} is too large a number")
@@ -51,6 +53,7 @@ def _float(text: str) -> float:
 
 
 def _integer(text: str) -> int:
+    """Read a whole number. Raises ValueError if it has too many digits."""
     if len(text) > _MAX_DIGITS:
         raise ValueError(f"{text[:_MAX_DIGITS]}... is too large a number")
     return int(text)

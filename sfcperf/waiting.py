@@ -136,6 +136,7 @@ def poll(events: Mapping[int, int], timeout_s: float | None = None) -> set[int]:
         left_ms = None if end is None else max(0.0, end - time.monotonic()) * 1000
         found = {file for file, _ in watched.poll(left_ms)}
         check()
+        # A signal ends this wait only through `check`: its handler may have set a cancellation.
         if wakeup is not None and wakeup in found:
             os.read(wakeup, select.PIPE_BUF)
         if not found or found & events.keys():
@@ -152,7 +153,8 @@ def sleep(seconds: float) -> None:
 
 
 def as_completed(futures: Collection[Future[T]]) -> Iterator[Future[T]]:
-    """Yield futures as concurrent.futures.as_completed does; a cancellation ends the wait."""
+    """Yield each future when it is done, as concurrent.futures.as_completed does; a cancellation
+    ends the wait."""
     completed: SimpleQueue[Future[T]] = SimpleQueue()
     news = Event()
 

@@ -59,6 +59,8 @@ def _in_words(error: Exception) -> str:
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
+    """Return the class that parses: PyYAML's safe loader, in C if there is one, with a limit on
+    numbers."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -82,16 +84,18 @@ class _Open:
     """A list or mapping whose end the parser has not reached."""
 
     anchor: str | None
+    """Name that aliases use for it; None: it has no name."""
     values: int
-    """Number of values before it in the document, as are `characters`."""
+    """Number of values in the document before it."""
     characters: int
+    """Number of characters of these values."""
     depth: int = 1
-    """Depth of what it holds so far, itself included."""
+    """Levels of what it holds so far, itself included."""
 
 
 @dataclass(frozen=True)
 class _Size:
-    """Values, characters and depth of what an anchor stands for."""
+    """Values, characters and levels of what an anchor stands for."""
 
     values: int
     characters: int
@@ -100,14 +104,17 @@ class _Size:
 
 @dataclass
 class _Budget:
-    """Counts values, characters and depth of a document from its events."""
+    """Counts values, characters and levels of a document from its events. An alias counts as what
+    it stands for."""
 
     max_values: int
     what: str
     values: int = 0
     characters: int = 0
     open: list[_Open] = field(default_factory=list)
+    """Lists and mappings around the current event, the outermost first."""
     anchors: dict[str, _Size] = field(default_factory=dict)
+    """Name of an anchor -> size of what it stands for, once that has ended."""
 
     def check(self, events: Iterable[yaml.Event]) -> None:
         """Raise InputError as soon as something is too much."""
@@ -126,12 +133,15 @@ class _Budget:
                 self._alias(event)
 
     def _start(self, event: yaml.CollectionStartEvent) -> None:
+        """Begin to count what is in a list or mapping."""
         self.open.append(_Open(event.anchor, self.values, self.characters))
         if event.anchor is not None:
+            # The name may have stood for something else: from now on, it stands for this.
             self.anchors.pop(event.anchor, None)
-        self._add(_Size(1, 0, 0), event)
+        self._add(_Size(1, 0, 0), event)  # its own level counts in `open`
 
     def _end(self) -> None:
+        """End the innermost list or mapping, and remember its size if it has an anchor."""
         ended = self.open.pop()
         if self.open:
             self.open[-1].depth = max(self.open[-1].depth, ended.depth + 1)
@@ -151,8 +161,7 @@ class _Budget:
             self._refuse("has an alias without an anchor", event)
 
     def _add(self, size: _Size, event: yaml.Event) -> None:
-        """Count values; refuse the document if any limit is exceeded. `depth` is that of an alias's
-        content."""
+        """Count what an event stands for; refuse the document if any limit is exceeded."""
         self.values += size.values
         self.characters += size.characters
         if self.open:

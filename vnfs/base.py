@@ -63,8 +63,8 @@ class Attachment:
     management: Management | None = None
     """Where the function is managed; None where the infrastructure has no such place."""
     kept: Path | None = None
-    """A folder in the results, which need not exist yet, for what outlives the deployment; None:
-    nothing does."""
+    """A folder in the results for files of the function that outlive the deployment. It need not
+    exist yet. None: there is no such folder."""
     run_id: str = ""
     """The run, for what the function tells others; empty if there is none."""
     services: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +73,8 @@ class Attachment:
 
 
 class RunningFunction(ABC):
-    """An instance of a VNF type that works on a host.
+    """An instance of a VNF type that works on a host: from `NetworkFunction.start`, which makes it,
+    until `stop`.
 
     Not thread-safe: its caller makes one call at a time."""
 
@@ -114,7 +115,8 @@ class RunningFunction(ABC):
         *,
         nsh_aware: bool = False,
     ) -> ServiceFunction:
-        """The function for the driver's Deployment; arguments are those of ServiceFunction."""
+        """Describe the function for the driver's Deployment. `spec` is its part of the workflow;
+        `nsh_aware` says whether it gets NSH packets here; the others are as in ServiceFunction."""
         return ServiceFunction(
             name=spec.name,
             vnf=spec.vnf,
@@ -170,8 +172,8 @@ class NetworkFunction(Plugin, ABC):
     """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
     where frames are taken before (XDP, packet socket)."""
     plain_ip_by_kernel: ClassVar[bool] = True
-    """Whether packets pass the tc hooks in plain IP, of a type that takes NSH frames before tc:
-    True where it leaves plain IP to the kernel."""
+    """For a type whose `kernel_path` is False: whether packets in plain IP pass the tc hooks all
+    the same, because the type leaves plain IP to the kernel."""
     folder: ClassVar[Path]
     """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
 

@@ -8,7 +8,10 @@ from sfcperf.plugins import Requirement
 
 
 class Engine:
-    """The rules of one function on one host; here those of a function that needs none."""
+    """The rules of one function on one host. Subclasses have some; this base class has none.
+
+    KernelForwarding calls `load` when it sets the function up, `counters` while the function works,
+    and `remove` at its end."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -20,8 +23,8 @@ class Engine:
         MeasurementError."""
 
     def counters(self) -> Mapping[str, int]:
-        """Return what the rules have counted since they were loaded. Raises MeasurementError, also
-        when the rules are gone."""
+        """Return name -> what the rules have counted since they were loaded. Raises
+        MeasurementError, also when the rules are gone."""
         return {}
 
     def remove(self) -> None:

@@ -15,9 +15,11 @@ COMMAND_TIMEOUT_S = 60.0
 
 
 class Chains(Engine):
-    """Chains that one transaction puts there, and another takes away."""
+    """Chains of a function's own: one transaction puts them there, and another takes them away.
+    Subclasses say what the chains count."""
 
     command: ClassVar[str] = "iptables-nft"
+    """Variant of iptables, without the ending `-restore`."""
 
     def __init__(self, host: Host, text: str, removal: str) -> None:
         """`text` puts the chains there, and `removal` takes them away. Both are input of
@@ -43,5 +45,6 @@ class Chains(Engine):
             self._restore(self._removal)
 
     def _restore(self, text: str) -> None:
+        # The host's own chains stay: without --noflush they would be replaced.
         argv = [f"{self.command}-restore", "--wait", "--noflush"]
         self._host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)

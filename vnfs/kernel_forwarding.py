@@ -51,8 +51,7 @@ def ip_counters(host: Host) -> Mapping[str, int]:
 
 @contextmanager
 def all_or_nothing(running: RunningFunction) -> Iterator[None]:
-    """Stop the function if a step of its set-up, inside, fails, so that nothing of it stays on the
-    host."""
+    """Stop the function if the block, which sets it up, raises: nothing of it stays on the host."""
     try:
         yield
     except BaseException:
@@ -61,15 +60,16 @@ def all_or_nothing(running: RunningFunction) -> Iterator[None]:
 
 
 def deploying(name: str, host: Host) -> AbstractContextManager[None]:
-    """A MeasurementError inside becomes a DeploymentError of the instance `name`."""
+    """Turn a MeasurementError of the block into a DeploymentError that names the instance."""
     return errors_as(DeploymentError, MeasurementError, context=name, where=host.name)
 
 
 class KernelForwarding(RunningFunction):
-    """A host whose kernel forwards between these two interfaces and no others: what arrives by
-    another one, by which the host may be managed, is not forwarded.
+    """A host whose kernel forwards between the two attached interfaces. What arrives by another
+    interface, by which the host may be managed, is not forwarded.
 
-    `launch` calls, in this order, the constructor, `add_routes`, `set_up` and `forward`.
+    `launch` calls, in this order, the constructor, `add_routes`, `set_up` and `forward`. `stop`
+    calls `take_away`.
     """
 
     more_interfaces: ClassVar[tuple[str, ...]] = ()
@@ -82,15 +82,17 @@ class KernelForwarding(RunningFunction):
     """The function's rules; by default it has none."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
-        """Changes nothing in the kernel yet. Raises MeasurementError."""
+        """Make the function, and change nothing in the kernel yet. Raises MeasurementError."""
         self._host = host
         self._attachment = attachment
         self._knobs = knobs
         self._interfaces = attachment.interfaces
         ends = (attachment.client, attachment.server)
+        # Each interface, with the IPv4 and MAC address of the endpoint behind it.
         self._ends = tuple(zip(attachment.interfaces, ends, strict=True))
         self._settings = KernelSettings(host)
         self._stopped = False
+        # The kernel has counted since the namespace was created, for earlier functions too.
         self._at_start = ip_counters(host)
 
     @classmethod
@@ -113,16 +115,18 @@ class KernelForwarding(RunningFunction):
 
         The client is behind the ingress, the server behind the egress. Host routes win over those
         of a subnet that both interfaces may be in, and need no addresses; permanent neighbours need
-        no ARP, which the SFC proxy does not carry. What is for neither of them, traffic that was
-        captured elsewhere for instance, leaves where it did not arrive. Nothing is forwarded yet.
+        no ARP, which the SFC proxy does not carry. Packets for neither endpoint, such as traffic
+        that was captured elsewhere, arrive by one interface and leave by the other. Nothing is
+        forwarded yet.
         """
         lines = [f"link set dev {interface} up" for interface in self._interfaces]
         for interface, (address, mac) in self._ends:
             lines.append(f"route replace {address}/32 dev {interface} scope link")
             lines.append(f"neighbour replace {address} lladdr {mac} nud permanent dev {interface}")
         # A kernel that never had an address has no local table yet, and refuses all next hops.
-        some = f"broadcast 255.255.255.255 dev {self._interfaces[0]} table local"
-        lines += [f"route replace {some}", f"route delete {some}"]
+        # A route makes the table, which stays when the route is deleted.
+        any_route = f"broadcast 255.255.255.255 dev {self._interfaces[0]} table local"
+        lines += [f"route replace {any_route}", f"route delete {any_route}"]
         # A rule can be there twice, so old ones are deleted first. For rules that are not there ip
         # reports an error, and continues.
         with suppress(MeasurementError):
@@ -131,7 +135,8 @@ class KernelForwarding(RunningFunction):
 
     @property
     def _ways(self) -> Iterator[_PolicyRoute]:
-        """Yield the policy routes from each interface to the other one."""
+        """Yield two policy routes: from the ingress to the server, and from the egress to the
+        client."""
         for table, arriving, (leaving, (address, _)) in zip(
             _TABLES, self._interfaces, reversed(self._ends), strict=True
         ):
@@ -148,8 +153,8 @@ class KernelForwarding(RunningFunction):
 
     def check_checksums(self) -> None:
         """Set, by the knob `check_checksums`, whether connection tracking takes a packet with a
-        wrong checksum for invalid, and so leaves it untranslated. Raises MeasurementError; rules
-        that track connections must have been loaded.
+        wrong checksum for invalid, and so leaves it untranslated. Call it when rules that track
+        connections are loaded: the kernel has the setting only then. Raises MeasurementError.
 
         Connection tracking computes UDP's checksum over the length in the IP header, so that
         options behind the datagram (RFC 9868, or a trailer) are part of the sum.
@@ -176,8 +181,8 @@ class KernelForwarding(RunningFunction):
         }
 
     def problem(self) -> str | None:
-        """Return None while forwarding is on, both routes exist (a link that goes down takes its
-        route with it), and so do the function's own rules; else what is wrong."""
+        """Return None while forwarding is on, and both routes and the function's own rules exist;
+        else what is wrong. A link that goes down takes its route with it."""
         try:
             for interface in self._interfaces:
                 if self._host.read_text(f"/proc/sys/{_forwarding(interface)}").strip() != "1":
@@ -195,8 +200,8 @@ class KernelForwarding(RunningFunction):
         return None
 
     def stop(self) -> None:
-        """Stop forwarding, then remove what was set up. Only the first call does anything: by a
-        second one the host may have another function."""
+        """Stop forwarding, then remove what was set up. Only the first call does anything, because
+        the host may already have another function when a second one comes."""
         if self._stopped:
             return
         self._stopped = True
@@ -214,12 +219,13 @@ class KernelForwarding(RunningFunction):
             self._ip(lines, "-force")
 
     def take_away(self) -> None:
-        """Remove what the function set up beside routes; nothing is forwarded any more. Harmless
-        when it is gone, or its host."""
+        """Remove what the function set up beside routes. `stop` calls this when nothing is
+        forwarded any more. Harmless when it is gone already, or its host."""
         self._engine.remove()
 
     def _ip(self, lines: Sequence[str], *options: str) -> None:
-        """Run lines by `ip -batch`."""
+        """Run these lines by `ip -batch`, with these options of ip. Raises MeasurementError when a
+        line fails; with `-force` the lines after it are run all the same."""
         self._host.run(
             ["ip", *options, "-batch", "-"],
             stdin="".join(f"{line}\n" for line in lines).encode(),
@@ -234,9 +240,13 @@ class _PolicyRoute:
     management network."""
 
     table: int
+    """Routing table that holds the route."""
     arriving: str
+    """Interface at which the packets arrive."""
     leaving: str
+    """Interface by which they leave."""
     next_hop: str
+    """IPv4 address of the endpoint behind `leaving`."""
 
     @property
     def add(self) -> tuple[str, ...]:
@@ -260,6 +270,7 @@ class _PolicyRoute:
     def _rules(self) -> tuple[str, ...]:
         """The rules: look at the table `main` without its default route, then at the table of this
         interface."""
+        # Each table gets two priorities of its own: the lower one is looked at first.
         iif = f"iif {self.arriving}"
         return (
             f"{iif} priority {2 * self.table} lookup main suppress_prefixlength 0",
@@ -296,10 +307,14 @@ def _forwarding(interface: str) -> str:
 
 
 def _forwarding_settings(interfaces: Sequence[str]) -> dict[str, str]:
-    """Return settings by which the kernel forwards what arrives at these interfaces, from any
-    source, and sends no redirects (`all` or the interface's own setting is enough to turn either
-    on, so both are set). Where two interfaces are in one subnet, each answers ARP for its own
-    address alone. The host itself has no IPv6 traffic."""
+    """Return settings, name -> value, by which the kernel forwards what arrives at these
+    interfaces, from any source, and sends no redirects.
+
+    The setting of `all` or the interface's own is enough to turn the check of sources
+    (`rp_filter`) or redirects on, so both are set to 0. Where two interfaces are in one subnet,
+    each answers ARP for its own address alone. IPv6 is turned off, so that the host itself has no
+    IPv6 traffic.
+    """
     settings = {"net/ipv4/conf/all/rp_filter": "0", "net/ipv4/conf/all/send_redirects": "0"}
     for interface in interfaces:
         scope = f"net/ipv4/conf/{interface}"
@@ -315,8 +330,8 @@ def _forwarding_settings(interfaces: Sequence[str]) -> dict[str, str]:
 
 
 def _host_routes(table: str) -> set[tuple[str, str]]:
-    """(interface, address) of the /32 routes in /proc/net/route, whose addresses are
-    little-endian hexadecimal."""
+    """Parse /proc/net/route: return (interface, address) of each /32 route. The file has addresses
+    as little-endian hexadecimal numbers."""
     routes = set()
     for line in table.splitlines()[1:]:
         fields = line.split()

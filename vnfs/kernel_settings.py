@@ -13,38 +13,43 @@ _OPTIONAL = "net/ipv6/"
 
 
 class KernelSettings:
-    """Changes settings of a host's kernel, and gives them back. Names are paths below /proc/sys,
-    since those of interfaces may have dots in them."""
+    """Changes settings of a host's kernel by `set`, as often as needed, and gives all of them back
+    by `restore`. Names are paths below /proc/sys, since those of interfaces may have dots in
+    them."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._before: dict[str, str] = {}
 
     def set(self, wanted: Mapping[str, str]) -> None:
-        """Change the settings that have other values, and remember these. Raises
-        MeasurementError."""
-        there = self._read(wanted)
+        """Give settings the values in `wanted`, name -> value. Where the kernel has another value,
+        remember it for `restore`. Settings of IPv6 that the kernel does not have are left out.
+        Raises MeasurementError."""
+        current = self._read(wanted)
         changes = {
             name: value
             for name, value in wanted.items()
-            if there.get(name) != value and (name in there or not name.startswith(_OPTIONAL))
+            if current.get(name) != value and (name in current or not name.startswith(_OPTIONAL))
         }
         if not changes:
             return
-        for name in changes.keys() & there.keys():
-            self._before.setdefault(name, there[name])
+        for name in changes.keys() & current.keys():
+            # Keep the value from before the first change.
+            self._before.setdefault(name, current[name])
         argv = ["sysctl", "-q", "-w", *_assignments(changes)]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
 
     def restore(self, instead: Mapping[str, str]) -> None:
-        """Set what was changed back to what it was, but for `instead`, which has other values. What
-        is gone meanwhile is left out. Raises MeasurementError when the host cannot be asked."""
+        """Set what was changed back to what it was, except that the settings in `instead` get the
+        values there. Settings that are gone meanwhile are left out. Raises MeasurementError when
+        the command cannot run on the host."""
         before, self._before = self._before, {}
         argv = ["sysctl", "-q", "-e", "-w", *_assignments({**before, **instead})]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 
     def _read(self, names: Iterable[str]) -> dict[str, str]:
-        """Read those of the settings that are there, all by one command."""
+        """Read settings, all by one command: name -> value. Those that the kernel does not have
+        are left out."""
         argv = ["grep", "-sH", "", *(f"{_FOLDER}{name}" for name in names)]
         listing = self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).text
         pairs = (line.partition(":") for line in listing.splitlines())

@@ -19,13 +19,14 @@ RULES_AT_ONCE = 10_000
 
 
 class Table(Engine):
-    """A table of family `ip` with named counters."""
+    """A table of family `ip` with at least one named counter."""
 
     def __init__(
         self, host: Host, name: str, body: str, more: Mapping[str, Sequence[str]] | None = None
     ) -> None:
         """`body` is what stands between the braces: chains, counters. A closing brace must start
-        its line (nft 1.0.6 takes no other). `more`: chain -> rules for its end, perhaps many."""
+        its line (nft 1.0.6 takes no other). `more`: chain -> rules for its end, which may be more
+        than fit into one transaction."""
         self._host = host
         self.name = name
         self._body = body
@@ -40,6 +41,7 @@ class Table(Engine):
         """Replace the table in one transaction, then add `more` in portions of RULES_AT_ONCE.
         Raises MeasurementError with what nft said."""
         name = f"table ip {self.name}"
+        # The first line adds the table if it is not there: else `delete` would fail.
         self.transact(f"{name}\ndelete {name}\n{name} {{\n{self._body}\n}}\n")
         for chain, rules in self._more.items():
             for start in range(0, len(rules), RULES_AT_ONCE):
@@ -53,7 +55,8 @@ class Table(Engine):
         _nft(self._host, commands)
 
     def counters(self) -> Mapping[str, int]:
-        """Named counter -> packets: read without the rules, which may be many."""
+        """Return named counter -> packets. Raises MeasurementError, also when the table is gone.
+        The rules, which may be many, are not read."""
         argv = ["nft", "--json", "list", "counters", "table", "ip", self.name]
         listing = json.loads(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
         objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
@@ -63,7 +66,7 @@ class Table(Engine):
         return counted
 
     def remove(self) -> None:
-        """Delete the table by `nft`, and ignore failures: it may be gone."""
+        """Delete the table by `nft`, and ignore failures: it may be gone, or its host."""
         argv = ["nft", "delete", "table", "ip", self.name]
         with suppress(MeasurementError):
             self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
@@ -74,13 +77,14 @@ _LACKING = ("Operation not supported", "Protocol not supported", "No such file o
 
 
 def _nft(host: Host, text: str) -> None:
-    """Hand commands to nft. Raises MeasurementError; where the host's kernel lacks something, it
-    says so."""
+    """Hand commands to nft. Raises MeasurementError with what nft said; where the kernel of the
+    host lacks something that they need, the error says what."""
     try:
         host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
     except MeasurementError as error:
         if not any(words in error.message for words in _LACKING):
             raise
+        # To list tables takes nf_tables itself, and none of its modules.
         tables = host.run(["nft", "list", "tables"], timeout_s=COMMAND_TIMEOUT_S, check=False)
         what = "nf_tables" if tables.returncode else "a module of nf_tables that the rules need"
         raise MeasurementError(

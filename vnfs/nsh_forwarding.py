@@ -24,7 +24,8 @@ class NshForwarding(StatsProcess, RunningFunction):
 
     @staticmethod
     def forwarded(event: Mapping[str, Any]) -> dict[str, int]:
-        """Return the counters of an event that the tool wrote."""
+        """Return the counters, named as in `counters`, of an event `counters` that the tool
+        wrote."""
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         for path in event["paths"]:

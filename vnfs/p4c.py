@@ -14,9 +14,9 @@ TIMEOUT_S = 600
 
 
 def run(argv: Sequence[str], source: Path) -> None:
-    """Run a command line that names the source without its folder, in that folder. Raises
-    InputError with what the compiler complains about."""
-    done = subprocess.run(
+    """Run a compiler in the folder of the source, which `argv` names without that folder. Raises
+    InputError with what the compiler says on stderr, even if that is only a warning."""
+    completed = subprocess.run(
         argv,
         cwd=source.parent,
         capture_output=True,
@@ -25,12 +25,13 @@ def run(argv: Sequence[str], source: Path) -> None:
         check=False,
         env=without_secrets(),
     )
-    if done.returncode != 0 or done.stderr:
-        raise InputError(done.stderr.strip(), where=source.name)
+    if completed.returncode != 0 or completed.stderr:
+        raise InputError(completed.stderr.strip(), where=source.name)
 
 
 def exit_code(compile_all: Callable[[], None]) -> int:
-    """Compile, and return the exit code of the command; an error goes to stderr."""
+    """Call `compile_all`, and return the exit code for the command: 0, or that of its SfcperfError,
+    which is printed on stderr."""
     try:
         compile_all()
     except SfcperfError as error:

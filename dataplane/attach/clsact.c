@@ -17,6 +17,7 @@
 
 #define POINT(direction) ((direction) == AT_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS)
 
+/* `flags`: BPF_TC_F_REPLACE, or 0: fail if the filter is there already. */
 static int attach(const struct filter *filter, int program, __u32 flags)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = filter->ifindex,
@@ -46,6 +47,7 @@ int tool_filter_attach(int ifindex, __u32 priority, int program)
 	const struct filter filter = { ifindex, AT_INGRESS, priority, TOOL_HANDLE };
 	int error = clsact_create(ifindex);
 
+	/* -EEXIST: clsact is there already. */
 	return error && error != -EEXIST ? error : attach(&filter, program, BPF_TC_F_REPLACE);
 }
 
@@ -71,13 +73,14 @@ void clsact_remove(int ifindex)
 
 /* --- what is there --- */
 
+/* What is asked for, and where the answers go. */
 struct listing {
 	struct clsact *clsact;
 	int ifindex;
 	enum direction direction;
 };
 
-/* Note what kind of qdisc is in the place of clsact. */
+/* Note the kind of a qdisc that is in the place of clsact; ignore others. */
 static void visit_qdisc(const struct nlmsghdr *answer, void *context)
 {
 	const struct tcmsg *message = NLMSG_DATA(answer);
@@ -107,9 +110,9 @@ static void visit_filter(const struct nlmsghdr *answer, void *context)
 					 TC_H_MAJ(message->tcm_info) >> 16, handle };
 }
 
-/* List all qdiscs. A request for one would not do: its answer goes to all listeners (`tc
- * monitor`). */
-static int dump_qdisc(int netlink, struct listing *listing)
+/* List the qdiscs of all interfaces. The answer to a request for a single one would also go to
+ * those who watch for changes (`tc monitor`). */
+static int dump_qdiscs(int netlink, struct listing *listing)
 {
 	union netlink_request request;
 
@@ -117,6 +120,7 @@ static int dump_qdisc(int netlink, struct listing *listing)
 	return netlink_ask(netlink, &request, visit_qdisc, listing);
 }
 
+/* List the filters of one direction of the interface. */
 static int dump_filters(int netlink, struct listing *listing, enum direction direction)
 {
 	union netlink_request request;
@@ -135,9 +139,10 @@ int clsact_read(int ifindex, struct clsact *clsact)
 	struct listing listing = { clsact, ifindex, AT_INGRESS };
 	int netlink = netlink_open(), error = netlink < 0 ? netlink : -EINTR;
 
+	/* -EINTR: something changed meanwhile, and the answers may not fit together. */
 	for (int i = 0; i < ATTEMPTS && error == -EINTR; i++) {
 		memset(clsact, 0, sizeof(*clsact));
-		error = dump_qdisc(netlink, &listing);
+		error = dump_qdiscs(netlink, &listing);
 		if (error || strcmp(clsact->qdisc, "clsact") != 0)
 			continue;
 		error = dump_filters(netlink, &listing, AT_INGRESS);

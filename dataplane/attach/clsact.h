@@ -20,6 +20,7 @@ void tool_filter_detach(int ifindex, __u32 priority);
 
 /* --- filters of a process (owned_filters.h) --- */
 
+/* A filter of clsact, by all that tells it from others. */
 struct filter {
 	int ifindex;
 	enum direction direction;
@@ -35,15 +36,19 @@ struct filter {
 /* What is attached to an interface's clsact. */
 struct clsact {
 	char qdisc[16]; /* the kind of qdisc in the place of clsact; "": none */
-	unsigned int count;
-	struct filter owned[OWNED_FILTERS];
-	unsigned int others; /* filters of others */
+	unsigned int count; /* of `owned` */
+	struct filter owned[OWNED_FILTERS]; /* filters with OWNED_MARK, those that have room here */
+	unsigned int others; /* number of all other filters */
 };
 
+/* Find out what is attached to an interface. Without clsact, only `qdisc` is filled in. -EINTR: it
+ * changed again and again meanwhile. */
 int clsact_read(int ifindex, struct clsact *clsact);
 
 /* Create clsact. -EEXIST: it is there already, or a qdisc `ingress` is. */
 int clsact_create(int ifindex);
+
+/* Remove clsact with all of its filters. */
 void clsact_remove(int ifindex);
 
 /* Attach a program as this filter. -EEXIST, -EINVAL: another filter, or one of another kind, has

@@ -14,8 +14,8 @@
 static pid_t guard = -1;
 static int life = -1; /* never written to: the guard reads the end of this pipe when we end */
 
-/* Put the guard out of reach of signals to the terminal and to the process group, and close all
- * descriptors but two: others may wait for them to be closed. */
+/* Put the guard out of reach of signals to the terminal and to the process group. Close all its
+ * descriptors but two, because somebody may wait until they are closed everywhere. */
 static void become_daemon(int life_of_other, int keep_fd)
 {
 	unsigned int lower = (unsigned int)(keep_fd < life_of_other ? keep_fd : life_of_other);
@@ -36,6 +36,7 @@ static void become_daemon(int life_of_other, int keep_fd)
 	if (upper > lower + 1)
 		close_range(lower + 1, upper - 1, 0);
 	close_range(upper + 1, ~0U, 0);
+	/* No file system is to stay in use; if this fails, one does. */
 	if (chdir("/"))
 		return;
 }
@@ -57,7 +58,7 @@ int guard_start(int keep_fd, void (*clean_up)(void))
 		return -1;
 	}
 	if (guard == 0) {
-		close(ends[1]);
+		close(ends[1]); /* the parent alone holds it, until it ends */
 		become_daemon(ends[0], keep_fd);
 		while (read(ends[0], &unused, 1) < 0 && errno == EINTR)
 			;

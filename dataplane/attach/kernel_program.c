@@ -34,7 +34,7 @@ int kernel_program_open(__u32 id, struct kernel_program *program)
 }
 
 /* Compare a map's name. In front of the name of a section's map, libbpf puts the name of the
- * object. */
+ * object: `.bss` becomes `OBJECT.bss`. */
 static bool has_name(const struct bpf_map_info *facts, const char *name)
 {
 	const char *section = strchr(facts->name, '.');

@@ -44,6 +44,7 @@ unsigned int xdp_links(__u32 program_id, int ifindex, int *links, unsigned int m
 
 int load_probe(void)
 {
+	/* It returns TC_ACT_UNSPEC, so that other programs decide. */
 	const struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = -1 },
 		{ .code = BPF_JMP | BPF_EXIT },

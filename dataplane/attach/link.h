@@ -14,8 +14,8 @@
  * (generic). */
 int xdp_link(int ifindex, int program, __u32 mode);
 
-/* Open the links by which an XDP program is attached, at one interface or (0) at all. Returns
- * how many there are; no more than `most`. */
+/* Open the links by which an XDP program is attached, at one interface or (0) at all. `links` gets
+ * their descriptors, at most `most`, which the caller closes. Returns their number. */
 unsigned int xdp_links(__u32 program_id, int ifindex, int *links, unsigned int most);
 
 /* Order of programs at tcx. It matters: the verdict of a program can hide packets from later
@@ -28,10 +28,11 @@ enum tcx_order {
 /* Does this kernel have tcx? Needs the permission to load programs. */
 bool tcx_works(void);
 
+/* Attach a program of traffic control at tcx, in front of the others or behind them. */
 int tcx_link(int ifindex, enum direction direction, int program, enum tcx_order order);
 
-/* Attach another program to a link, unless the attached one is not `old` any more (descriptors).
- * Returns 0, or -errno. */
+/* Attach a program to a link in the place of the program `old`. Fails if that is not the attached
+ * one any more. All three are descriptors. Returns 0, or -errno. */
 int link_replace(int link, int program, int old);
 
 /* Detach a link and close it. Closing alone would detach it only when the kernel has time to

@@ -59,7 +59,7 @@ bool owned_filters_work(void)
 		_exit(try_it());
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	return status == 0;
+	return status == 0; /* also without a child: then attaching will tell */
 }
 
 /* --- removing: by the process, or by its guard --- */
@@ -90,6 +90,7 @@ static bool remove_from(int ifindex, enum owned_filter number)
 	return any;
 }
 
+/* Do the same at all places, under the lock. */
 static bool remove_filters(enum owned_filter number)
 {
 	int lock = owner_lock();
@@ -106,8 +107,8 @@ void owned_filter_detach(enum owned_filter filter)
 	remove_filters(filter);
 }
 
-/* Remove all filters, and clsact where the tool created it and nothing uses it. Between both
- * filters, packets get time to pass. */
+/* Remove all filters, and clsact where the tool created it and nothing uses it. Packets that have
+ * passed the first filter get time to reach the second one. */
 static void remove_all(void)
 {
 	const struct timespec drain = { .tv_nsec = DRAIN_MS * 1000000L };
@@ -170,6 +171,7 @@ int owned_filters_begin(const struct filter_place places[FILTERS])
 	}
 	if (guard_start(slot_fd, remove_all))
 		return -1;
+	/* Filters of a dead process may say that clsact is ours: note that before they go. */
 	for (int i = 0; i < FILTERS; i++)
 		read_noting(places[i].ifindex, &clsact);
 	/* This process has attached nothing yet: filters in its slot are those of a dead one. */
@@ -178,7 +180,7 @@ int owned_filters_begin(const struct filter_place places[FILTERS])
 	return 0;
 }
 
-/* Create clsact unless it is there. Returns 0, or -errno. */
+/* Create clsact unless it is there. Returns 0, or -errno; -EEXIST: another qdisc has its place. */
 static int ensure_clsact(int ifindex)
 {
 	struct clsact clsact;
@@ -192,8 +194,8 @@ static int ensure_clsact(int ifindex)
 	return clsact_create(ifindex);
 }
 
-/* Attach a filter at the slot's own priority. Where a filter of another kind has that priority,
- * take the next one. */
+/* Attach a filter at the slot's own priority, from 1 on: 0 would let the kernel choose. Where a
+ * filter of another kind has that priority, take the next one. Returns 0, or -errno. */
 static int attach_early(enum owned_filter number, int program)
 {
 	const struct filter_place *place = &state->places[number];

@@ -35,6 +35,8 @@ int owned_filters_begin(const struct filter_place places[FILTERS]);
 /* Attach a filter in front of those of others, which could take packets away from it. Returns 0,
  * or -errno; -EEXIST: a qdisc `ingress` is in the place of clsact. */
 int owned_filter_attach(enum owned_filter filter, int program);
+
+/* Detach this filter of the process, and the same one of processes that are dead. */
 void owned_filter_detach(enum owned_filter filter);
 
 /* Remove what is left, and end the guard. Harmless if nothing began. */

@@ -19,6 +19,7 @@
  * name. */
 static int bind_name(const char *name)
 {
+	/* A name that begins with a zero byte is abstract: no file stands for it. */
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int bytes = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "sfcperf/%s/%s",
 			     tool_name, name);
@@ -53,7 +54,7 @@ int owner_take_slot(int *descriptor)
 
 bool owner_is_dead(int slot)
 {
-	int fd = bind_slot(slot);
+	int fd = bind_slot(slot); /* works only if nobody has the name */
 
 	if (fd >= 0)
 		close(fd);

@@ -2,9 +2,9 @@
 /*
  * Which processes of this tool, in this network namespace, are alive.
  *
- * Each holds a slot: an abstract Unix socket, whose name belongs to the network namespace like the
- * interfaces, is bound by one process at a time, and is free again when that process and its guard
- * have ended in any way (unix(7)).
+ * Each holds a slot, which is the name of an abstract Unix socket (unix(7)). Such names belong to
+ * the network namespace, as interfaces do. Only one process at a time can bind a name. It is free
+ * again when that process and its guard have ended, in whatever way.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
  * its number, or -1 if none is free. */
 int owner_take_slot(int *descriptor);
 
-/* Is the process of a slot dead? */
+/* Have the process of this slot and its guard ended? */
 bool owner_is_dead(int slot);
 
 /* Take the lock: only one process at a time changes filters. Returns a descriptor for

@@ -51,6 +51,7 @@ int xdp_replace(int ifindex, const struct xdp_program *found, int program)
 	LIBBPF_OPTS(bpf_xdp_attach_opts, options, .old_prog_fd = found->program.fd);
 	int link, error;
 
+	/* The kernel replaces a program that a link holds only through that link. */
 	if (!xdp_links(found->program.id, ifindex, &link, 1))
 		return bpf_xdp_attach(ifindex, program, found->mode, &options);
 	error = link_replace(link, program, found->program.fd);

@@ -27,5 +27,5 @@ int xdp_attach(int ifindex, int program);
 int xdp_replace(int ifindex, const struct xdp_program *found, int program);
 
 /* Return why a program cannot be attached to the driver, and which program is in the way.
- * `error` is -errno. */
+ * `error` is -errno. The text is valid until the next call. */
 const char *xdp_attach_error(int ifindex, int error);

@@ -8,7 +8,7 @@
 #include "link.h"
 
 enum capture_status {
-	CAPTURE_FRAME,
+	CAPTURE_FRAME, /* the next frame was read */
 	CAPTURE_END,
 	CAPTURE_TRUNCATED, /* the capture ends within a frame */
 	CAPTURE_DAMAGED, /* the capture contradicts itself, and was complained about */
@@ -17,21 +17,22 @@ enum capture_status {
 
 #define PCAPNG_INTERFACES 256 /* most interfaces of a section */
 
+/* An interface on which frames were captured. */
 struct capture_interface {
-	uint32_t link_type;
+	uint32_t link_type; /* of pcap */
 	uint32_t most_bytes; /* most bytes that are kept of a frame; 0: all */
-	uint64_t ticks_per_s; /* 0: the resolution is not supported */
-	uint64_t offset_s;
+	uint64_t ticks_per_s; /* of time stamps; 0: the resolution is not supported */
+	uint64_t offset_s; /* to be added to time stamps */
 };
 
 struct capture {
 	struct input input;
 	/* Reads the next frame, whose bytes are valid until the one after it is read. */
 	enum capture_status (*next)(struct capture *capture, struct frame *frame);
-	bool swapped;
-	struct capture_interface interfaces[PCAPNG_INTERFACES];
-	unsigned int interface_count;
-	uint64_t last_ns;
+	bool swapped; /* its numbers have another byte order than this machine */
+	struct capture_interface interfaces[PCAPNG_INTERFACES]; /* pcap has the first one alone */
+	unsigned int interface_count; /* of pcapng: in the current section */
+	uint64_t last_ns; /* of pcapng: time of the last packet that has one, Unix time */
 };
 
 /* Open a capture; "-" is standard input. Returns false after complain(). */

@@ -11,7 +11,7 @@ bool pcap_recognised(const uint8_t *head);
 bool pcap_begin(struct capture *capture);
 bool pcapng_begin(struct capture *capture);
 
-/* Numbers in the byte order of the file. */
+/* Read a number that is in the byte order of the file, at any address. */
 
 static inline uint16_t capture_u16(const struct capture *capture, const uint8_t *bytes)
 {

@@ -30,7 +30,8 @@ bool input_open(struct input *input, const char *name)
 	return input->fd >= 0;
 }
 
-/* Read on. Bytes that were not used yet move to the front of the buffer first. */
+/* Read as much as comes at once and has room. Bytes that were not used yet move to the front of the
+ * buffer first. A read that fails ends the tool. */
 static void fill(struct input *input)
 {
 	ssize_t got;

@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 struct input {
-	const char *name;
+	const char *name; /* for complaints */
 	int fd;
 	uint8_t *buffer;
-	size_t capacity;
-	size_t start, end; /* what was read and not used yet is between them */
-	uint64_t used; /* bytes before `start` */
-	bool ended;
+	size_t capacity; /* of the buffer, bytes */
+	size_t start, end; /* in the buffer: what was read and not used yet is between them */
+	uint64_t used; /* bytes of the file or pipe before `start` */
+	bool ended; /* nothing is left to be read */
 };
 
 /* Open a file; "-" is standard input. Returns false after complain(). */
 bool input_open(struct input *input, const char *name);
 
-/* Make so many bytes available, and return them; NULL if the input has fewer. They stay where
- * they are until the next call. A read that fails ends the tool. */
+/* Make so many bytes available, and return them; NULL if the input has fewer, or the buffer has no
+ * room for them. They stay where they are until the next call. A read that fails ends the tool. */
 const uint8_t *input_peek(struct input *input, size_t bytes);
 
 /* Return how many bytes are available without reading on. */

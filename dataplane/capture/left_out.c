@@ -32,6 +32,7 @@ void left_out_count_frame(struct left_out *left_out, const struct frame *frame)
 {
 	struct network network = frame_network(frame);
 
+	/* A frame that ends within a tag is counted by the EtherType of that tag. */
 	take_tags(&network.cursor, &network.ethertype, TAG_ANY, TAGS_UNLIMITED);
 	left_out_count(left_out, &network);
 }

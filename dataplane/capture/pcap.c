@@ -13,7 +13,8 @@
 #define VERSION_MAJOR 2
 #define VERSION_MINOR 4
 
-/* Read the next frame. */
+/* Read the next frame. In front of it, a record has four numbers of 32 bits: seconds, ticks,
+ * captured bytes, and the length that the frame had on the wire. */
 static enum capture_status next_pcap(struct capture *capture, struct frame *frame)
 {
 	struct input *input = &capture->input;
@@ -38,12 +39,12 @@ static enum capture_status next_pcap(struct capture *capture, struct frame *fram
 		.time_ns = capture_u32(capture, record) * 1000000000ULL +
 			   capture_u32(capture, record + 4) * ns_per_tick,
 	};
-	status = capture_check_link(capture, frame);
+	status = capture_check_link(capture, frame); /* its complaint names the record's place */
 	input_skip(input, RECORD_BYTES + captured);
 	return status;
 }
 
-/* Return the magic number in this machine's byte order, if it is one of pcap. */
+/* Return a magic number of pcap in this machine's byte order. Any other number is swapped. */
 static uint32_t swapped_or_not(uint32_t magic)
 {
 	return magic == MAGIC_US || magic == MAGIC_NS ? magic : __builtin_bswap32(magic);

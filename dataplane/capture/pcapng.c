@@ -33,7 +33,8 @@ static uint64_t ticks_per_s(uint8_t resolution)
 	return ticks;
 }
 
-/* Take an interface block: link type, limit of captured bytes, and options for time stamps. */
+/* Take an interface block: link type, limit of captured bytes, and options for time stamps. Returns
+ * CAPTURE_NOTHING, since it has no frame, or CAPTURE_DAMAGED. */
 static enum capture_status add_interface(struct capture *capture, const uint8_t *body, size_t bytes)
 {
 	struct capture_interface *interface = &capture->interfaces[capture->interface_count];
@@ -47,6 +48,8 @@ static enum capture_status add_interface(struct capture *capture, const uint8_t 
 		.most_bytes = capture_u32(capture, body + 4),
 		.ticks_per_s = 1000000,
 	};
+	/* An option has a code, a length, and a value that is padded to 32 bits. The code 0 ends
+	 * the options. */
 	for (size_t at = 8; at + 4 <= bytes;) {
 		uint16_t code = capture_u16(capture, body + at);
 		uint16_t length = capture_u16(capture, body + at + 2);
@@ -65,8 +68,9 @@ static enum capture_status add_interface(struct capture *capture, const uint8_t 
 	return CAPTURE_NOTHING;
 }
 
-/* Read a packet block that has a time. Both kinds of these blocks differ only in the width of
- * the interface's number. */
+/* Read a packet block that has a time: the interface's `number`, ticks (upper half first), captured
+ * bytes, length on the wire, and the frame. Both kinds of these blocks differ only in the width of
+ * the number. */
 static enum capture_status read_packet(struct capture *capture, uint32_t number,
 				       const uint8_t *body, size_t bytes, struct frame *frame)
 {
@@ -84,6 +88,7 @@ static enum capture_status read_packet(struct capture *capture, uint32_t number,
 	captured = capture_u32(capture, body + 12);
 	if (captured > bytes - PACKET_BYTES)
 		return capture_damaged(capture, "a frame that is longer than its block");
+	/* Whole seconds apart from the rest: with 128 bits, its product does not overflow. */
 	capture->last_ns = (interface->offset_s + ticks / interface->ticks_per_s) * 1000000000 +
 			   (uint64_t)((unsigned __int128)(ticks % interface->ticks_per_s) *
 				      1000000000 / interface->ticks_per_s);
@@ -120,8 +125,8 @@ static enum capture_status read_simple_packet(struct capture *capture, const uin
 	return capture_check_link(capture, frame);
 }
 
-/* Begin a section: find out its byte order, and forget the interfaces. Returns false if it has
- * none. */
+/* Begin a section: find out its byte order, and forget the interfaces. Returns false if the byte
+ * order is not known. */
 static bool enter_section(struct capture *capture, const uint8_t *block)
 {
 	uint32_t magic;
@@ -132,7 +137,8 @@ static bool enter_section(struct capture *capture, const uint8_t *block)
 	return capture->swapped || magic == BYTE_ORDER_MAGIC;
 }
 
-/* Take a block. Returns CAPTURE_FRAME if it has a frame, CAPTURE_NOTHING if it has none. */
+/* Take a block. Returns CAPTURE_FRAME if it has a frame, CAPTURE_NOTHING if it has none, or
+ * CAPTURE_DAMAGED. `bytes` is the length of its body. */
 static enum capture_status read_block(struct capture *capture, uint32_t type, const uint8_t *body,
 				      size_t bytes, struct frame *frame)
 {
@@ -152,8 +158,8 @@ static enum capture_status read_block(struct capture *capture, uint32_t type, co
 	}
 }
 
-/* Make a whole block available, and let `length` have the length of its body. Returns NULL if
- * there is none; `status` says why. */
+/* Make a whole block available, and return it. `type` gets its type, `length` its length with head
+ * and tail. Returns NULL if there is none; `status` says why. */
 static const uint8_t *next_block(struct capture *capture, uint32_t *type, size_t *length,
 				 enum capture_status *status)
 {
@@ -164,6 +170,7 @@ static const uint8_t *next_block(struct capture *capture, uint32_t *type, size_t
 	if (!block)
 		return NULL;
 	*type = capture_u32(capture, block);
+	/* The length is read only then, because a section may change the byte order. */
 	if (*type == BLOCK_SECTION && !enter_section(capture, block)) {
 		*status = capture_damaged(capture, "a section of unknown byte order");
 		return NULL;
@@ -183,6 +190,7 @@ static const uint8_t *next_block(struct capture *capture, uint32_t *type, size_t
 	return block;
 }
 
+/* Read blocks up to the next one that has a frame. */
 static enum capture_status next_pcapng(struct capture *capture, struct frame *frame)
 {
 	enum capture_status status;
@@ -195,6 +203,7 @@ static enum capture_status next_pcapng(struct capture *capture, struct frame *fr
 				    length - HEAD_BYTES - TAIL_BYTES, frame);
 		if (status == CAPTURE_DAMAGED)
 			return status;
+		/* A frame stays where it is until the next call. */
 		input_skip(&capture->input, length);
 		if (status == CAPTURE_FRAME)
 			return status;

@@ -14,7 +14,7 @@
 
 struct found {
 	struct interface *interface;
-	unsigned short kind;
+	unsigned short kind; /* ARPHRD_ETHER or another one */
 };
 
 /* Take what the kernel says about the interface. */
@@ -59,6 +59,7 @@ void complain_of_interface(const char *name, const char *why)
 	char names[256] = "";
 	size_t used = 0;
 
+	/* A name is listed only where there is room for the longest name. */
 	for (struct if_nameindex *next = all; next && next->if_index; next++)
 		if (strcmp(next->if_name, "lo") != 0 && used < sizeof(names) - IF_NAMESIZE - 2)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",

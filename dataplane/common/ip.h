@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #define IP_FRAGMENT 0x3fff /* of IPv4: more fragments, or an offset */
-#define IP_OFFSET 0x1fff
+#define IP_OFFSET 0x1fff /* an offset alone: a later fragment */
 
 /* Do the headers of this protocol begin with two ports? */
 static inline int has_ports(__u8 protocol)

@@ -6,7 +6,8 @@
 #include <linux/in6.h>
 #include <linux/types.h>
 
-/* The first half of the others is alike: what comes next, and a length. */
+/* The fragment header. All extension headers begin with what comes next; where this one has a
+ * reserved byte, the others have their length. */
 struct ipv6_fragment {
 	__u8 nexthdr;
 	__u8 reserved;
@@ -14,7 +15,8 @@ struct ipv6_fragment {
 	__be32 identification;
 };
 
-/* Bytes of the extension header of this protocol, 0 if it is none. */
+/* Return how many bytes an extension header of this protocol takes; 0 if the protocol is none that
+ * is skipped. `length` is the second byte of the header. */
 static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
 {
 	switch (protocol) {

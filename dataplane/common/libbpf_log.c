@@ -15,7 +15,8 @@
 
 static char reason[768];
 
-/* Return the last lines of the verifier's log. libbpf puts the log between two lines of its own. */
+/* Return the last lines of the verifier's log, which libbpf puts between two lines of its own; the
+ * whole text if it has no log. Cuts off what follows the log. */
 static const char *last_lines(char *text)
 {
 	char *end = strstr(text, "-- END PROG LOAD LOG");
@@ -26,6 +27,7 @@ static const char *last_lines(char *text)
 	while (end > text && end[-1] != '\n')
 		end--;
 	*end = '\0';
+	/* There is one line break more than lines: that in front of the first one. */
 	while (end > text && lines <= LOG_LINES)
 		lines += *--end == '\n';
 	return end == text ? end : end + 1;

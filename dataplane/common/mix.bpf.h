@@ -4,7 +4,8 @@
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
 
-/* Finaliser of MurmurHash3: every input bit changes every output bit. */
+/* Mix a value into a hash, by the finaliser of MurmurHash3: every input bit changes every output
+ * bit. */
 static __always_inline __u32 mix(__u32 hash, __u32 value)
 {
 	hash ^= value;

@@ -38,7 +38,8 @@ void netlink_put(union netlink_request *request, int type, const void *value, si
 	request->header.nlmsg_len = (__u32)(at + RTA_SPACE(bytes));
 }
 
-/* Take an answer. Returns 1 if more are to come, 0 at the end, or -errno. */
+/* Take an answer. Returns 1 if more are to come, 0 at the end, or -errno. NLMSG_ERROR with the
+ * number 0 is the end of an answer that is no dump (NLM_F_ACK). */
 static int take(const struct nlmsghdr *answer, netlink_visitor visit, void *context)
 {
 	const struct nlmsgerr *error = NLMSG_DATA(answer);
@@ -89,6 +90,7 @@ int netlink_ask(int fd, union netlink_request *request, netlink_visitor visit, v
 	}
 }
 
+/* Find an attribute in a list of `left` bytes; NULL if there is none of this type. */
 static const struct rtattr *find(const struct rtattr *attribute, int left, int type)
 {
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))

@@ -13,19 +13,21 @@ union netlink_request {
 	char bytes[128];
 };
 
+/* Is called with each answer. `context` is the caller's own. */
 typedef void (*netlink_visitor)(const struct nlmsghdr *answer, void *context);
 
 /* Open a socket. Returns its descriptor, or -errno. */
 int netlink_open(void);
 
-/* Begin a request. Returns its fixed part, which is zero. */
+/* Begin a request, with NLM_F_REQUEST and `flags`. Returns its fixed part, which has `fixed_bytes`
+ * and is filled with zeros. */
 void *netlink_begin(union netlink_request *request, int type, int flags, size_t fixed_bytes);
 
-/* Append an attribute. */
+/* Append an attribute, if the request has room for it. */
 void netlink_put(union netlink_request *request, int type, const void *value, size_t bytes);
 
-/* Send a request, and visit each answer. Returns 0, or -errno of the kernel; -EINTR: the things
- * that were dumped changed meanwhile. */
+/* Send a request, and call `visit` (may be NULL) with each answer. Returns 0 after the last one, or
+ * -errno of the kernel; -EINTR: what was dumped changed meanwhile. */
 int netlink_ask(int fd, union netlink_request *request, netlink_visitor visit, void *context);
 
 /* Return an attribute of an answer, behind its fixed part of `fixed_bytes`; NULL if it has none

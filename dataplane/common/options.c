@@ -11,13 +11,14 @@
 #define MOST_OPTIONS 40
 #define FIRST_KEY 0x100 /* first key of options without a letter */
 
+/* What options_parse() got, for parse(). */
 struct command {
 	const char *arguments;
 	struct tool_option *options;
 	void (*check)(char **words, unsigned int count);
 };
 
-static const struct argp_state *parsing;
+static const struct argp_state *parsing; /* for give_up() */
 
 int parse_integer(const char *text, long least, long most, long *number)
 {
@@ -113,7 +114,7 @@ static void check_required(const struct tool_option *options)
 			refuse("--%s is missing", option->name);
 }
 
-/* Return the key by which argp knows an option. */
+/* Return the key by which argp knows an option. `place`: its place in the table. */
 static int key_of(const struct tool_option *option, long place)
 {
 	return option->letter ? option->letter : FIRST_KEY + (int)place;
@@ -123,7 +124,7 @@ static int key_of(const struct tool_option *option, long place)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	const struct command *command = state->input;
-	static unsigned int count;
+	static unsigned int count; /* of `words`, the positional arguments: kept until the end */
 	static char **words;
 
 	parsing = state;
@@ -173,6 +174,7 @@ void options_parse(int argc, char **argv, const char *documentation, const char 
 			.key = option->name ? key_of(option, i) : 0,
 			.arg = option->argument,
 			.doc = option->help,
+			/* 0: that of the heading before it */
 			.group = option->name ? 0 : ++group,
 		};
 	}

@@ -7,6 +7,7 @@
 
 #include "report.h"
 
+/* An option, or a heading in --help. */
 struct tool_option {
 	const char *name; /* long name; NULL: `help` is the heading of the options that follow */
 	int letter; /* short name; 0: none */
@@ -19,9 +20,10 @@ struct tool_option {
 	long least, most; /* for take_integer() and take_decimal() */
 	bool required;
 	bool excuses; /* if it is given, no option is required */
-	bool seen;
+	bool seen; /* set when the option was given */
 };
 
+/* Take an argument to `value`, of the type that the comment names. */
 void take_text(const struct tool_option *option, const char *argument); /* const char * */
 void take_flag(const struct tool_option *option, const char *argument); /* bool */
 void take_interface(const struct tool_option *option, const char *argument); /* const char * */

@@ -34,10 +34,11 @@ int packet_drop_everything(int fd, const char *of)
  * block. */
 static unsigned int frame_bytes_for(unsigned int captured)
 {
-	unsigned int wanted = TPACKET_ALIGN(TPACKET2_HDRLEN) + 2 * TPACKET_ALIGNMENT + captured;
+	/* Between its own header and the frame, the kernel leaves room to align the IP header. */
+	unsigned int least = TPACKET_ALIGN(TPACKET2_HDRLEN) + 2 * TPACKET_ALIGNMENT + captured;
 	unsigned int bytes = 512;
 
-	while (bytes < wanted)
+	while (bytes < least)
 		bytes *= 2;
 	return bytes;
 }

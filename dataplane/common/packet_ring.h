@@ -14,9 +14,9 @@
 
 struct packet_ring {
 	int socket;
-	__u8 *frames;
-	unsigned int frame_count, frame_bytes;
-	unsigned int head;
+	__u8 *frames; /* the ring in memory */
+	unsigned int frame_count, frame_bytes; /* bytes: room of each frame with its header */
+	unsigned int head; /* number of the next frame to be read */
 };
 
 /* Set an option of a socket. `of` names the socket in the complaint. Returns 0, or -1 after
@@ -37,9 +37,12 @@ int packet_ring_open(struct packet_ring *ring, unsigned int frames, unsigned int
 /* Return the next frame, or NULL if none has come. It is the caller's until
  * packet_ring_give_back(). */
 struct tpacket2_hdr *packet_ring_next(struct packet_ring *ring);
+
+/* Let the kernel use the place of a frame again. */
 void packet_ring_give_back(struct tpacket2_hdr *frame);
 
-/* Return how many frames found the ring of a socket full since the last call. */
+/* Return how many frames found the ring of a socket full since the last call; 0 for a closed
+ * socket. */
 __u64 packet_drops(int fd);
 
 /* Fetch the error that an interface leaves when it goes down: the socket works again when the

@@ -19,6 +19,7 @@ int percpu_sum(int map, __u32 place, void *sums, unsigned int bytes)
 	int error;
 
 	memset(sums, 0, bytes);
+	/* The kernel writes an element for each CPU, one after the other. */
 	if (cpus < 0 || (unsigned int)cpus * words > MOST_NUMBERS)
 		return cpus < 0 ? cpus : -E2BIG;
 	error = bpf_map_lookup_elem(map, &place, values);

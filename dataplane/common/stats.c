@@ -32,6 +32,7 @@ FILE *stats_begin(void)
 	return stream;
 }
 
+/* Write the event in `stream` to the file, and if `print`, to stdout as well. */
 static void write_event(bool print)
 {
 	size_t bytes;

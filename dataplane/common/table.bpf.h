@@ -4,7 +4,8 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* A map. The loader may still change the number of its entries. */
+/* Define a map of the type `kind`, with keys of the type `from` and values of the type `to`. The
+ * loader may still change the number of its entries. */
 #define TABLE(name, kind, entries, from, to, flags)                                                \
 	struct {                                                                                   \
 		__uint(type, kind);                                                                \

@@ -21,10 +21,15 @@ class Reason(IntEnum):
     """Why a frame was not monitored. The value is the index of the counter of such frames."""
 
     NOT_NSH = 0
+    """It carries no NSH."""
     NSH = 1
+    """The NSH is malformed."""
     NOT_IP = 2
+    """The NSH carries neither IPv4 nor IPv6."""
     IP = 3
+    """The IP header is malformed, or the packet is too short for its ports."""
     TRUNCATED = 4
+    """It ends inside a header."""
 
 
 class Unparsed(Exception):
@@ -52,16 +57,20 @@ def parse(frame: bytes) -> Packet:
 
 
 def parse_ip(data: bytes, ethertype: int, spi: int, si: int) -> Packet:
-    """Return the packet that starts with an IP header, as one of this path. Raises Unparsed."""
+    """Return the packet that starts with an IP header, as one of this path. `ethertype` is IPV4 or
+    IPV6. Raises Unparsed."""
     return _ipv4(data, spi, si) if ethertype == IPV4 else _ipv6(data, spi, si)
 
 
 def _needed(data: bytes, count: int) -> bytes:
+    """Return the data as they are. Raises Unparsed (TRUNCATED) if there are fewer bytes than
+    `count`."""
     _require(len(data) >= count, Reason.TRUNCATED)
     return data
 
 
 def _require(holds: bool, reason: Reason) -> None:
+    """Raise Unparsed with this reason unless the condition holds."""
     if not holds:
         raise Unparsed(reason)
 
@@ -75,7 +84,7 @@ def _udp(data: bytes, ethertype: int) -> bytes:
         return data[40:]
     head = _needed(data, 20)
     length = 4 * (head[0] & 0x0F)
-    fragment = int.from_bytes(head[6:8], "big") & 0x3FFF
+    fragment = int.from_bytes(head[6:8], "big") & 0x3FFF  # more fragments, or an offset
     _require(head[0] >> 4 == 4 and length >= 20 and head[9] == _UDP and not fragment,
              Reason.NOT_NSH)  # fmt: skip
     return _needed(data, length)[length:]
@@ -101,11 +110,13 @@ def _inner(next_protocol: int, data: bytes) -> tuple[int, bytes]:
 
 
 def _ipv4(data: bytes, spi: int, si: int) -> Packet:
+    """Return the packet of an IPv4 header. The ports of a fragment are 0, also those of the first
+    one. Raises Unparsed."""
     head = _needed(data, 20)
     length, total = 4 * (head[0] & 0x0F), int.from_bytes(head[2:4], "big")
     _require(head[0] >> 4 == 4 and length >= 20 and total >= length, Reason.IP)
     _needed(data, length)
-    fragment = int.from_bytes(head[6:8], "big") & 0x3FFF
+    fragment = int.from_bytes(head[6:8], "big") & 0x3FFF  # more fragments, or an offset
     proto = head[9]
     ports = (0, 0)
     if proto in _WITH_PORTS and not fragment:
@@ -115,6 +126,8 @@ def _ipv4(data: bytes, spi: int, si: int) -> Packet:
 
 
 def _ipv6(data: bytes, spi: int, si: int) -> Packet:
+    """Return the packet of an IPv6 header. Behind an extension header, ports are not looked for:
+    they are 0. Raises Unparsed."""
     head = _needed(data, 40)
     _require(head[0] >> 4 == 6, Reason.IP)
     payload, proto = int.from_bytes(head[4:6], "big"), head[6]
@@ -124,6 +137,8 @@ def _ipv6(data: bytes, spi: int, si: int) -> Packet:
 
 
 def _ports(data: bytes, announced: int) -> tuple[int, int]:
+    """Return source and destination port at the start of an IP packet's payload. `announced`: its
+    length according to the IP header. Raises Unparsed."""
     _require(announced >= _PORTS_BYTES, Reason.IP)
     _needed(data, _PORTS_BYTES)
     return int.from_bytes(data[:2], "big"), int.from_bytes(data[2:4], "big")

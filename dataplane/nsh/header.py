@@ -114,6 +114,7 @@ class Nsh:
         return b"".join(context.encode() for context in self.metadata)
 
     def _words(self) -> int:
+        """Length of the whole header in words of 4 bytes."""
         return (_BASE_BYTES + len(self._encoded_metadata())) // _WORD
 
     def encode(self) -> bytes:
@@ -149,6 +150,7 @@ class Nsh:
 
 
 def _check_length(md_type: int, size: int) -> None:
+    """Raise NshError unless a header of this MD type may have this length in bytes."""
     if md_type not in (1, 2):
         raise NshError("md_type", f"MD type {md_type} is neither 1 nor 2")
     if md_type == 1 and size != _BASE_BYTES + _MD1_BYTES:
@@ -158,10 +160,11 @@ def _check_length(md_type: int, size: int) -> None:
 
 
 def _decode_contexts(metadata: bytes) -> tuple[ContextHeader, ...]:
+    """Return the context headers of MD type 2. Raises NshError with reason `metadata`."""
     contexts = []
     rest = metadata
     while rest:
-        # The length is in whole words, so that a head is always complete.
+        # All that is left is whole words, so that a head is always complete.
         length = rest[3] & 0x7F
         end = _CONTEXT_BYTES + length
         padded = end + -length % _WORD

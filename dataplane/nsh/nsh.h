@@ -196,8 +196,8 @@ static inline __u32 vxlan_gpe_vni(const struct vxlan_gpe_hdr *gpe)
 	return (__u32)gpe->vni[0] << 16 | (__u32)gpe->vni[1] << 8 | gpe->vni[2];
 }
 
-/* Does VXLAN-GPE say that this protocol follows? draft-ietf-nvo3-vxlan-gpe section 3: version 0,
- * I and P set. */
+/* Does a VXLAN-GPE header say that this protocol follows? It must have version 0, and the flags I
+ * and P (draft-ietf-nvo3-vxlan-gpe section 3). */
 static inline int vxlan_gpe_carries(const struct vxlan_gpe_hdr *gpe, __u8 next_protocol)
 {
 	const __u8 wanted = VXLAN_GPE_FLAG_INSTANCE | VXLAN_GPE_FLAG_NEXT_PROTOCOL;

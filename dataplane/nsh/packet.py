@@ -9,6 +9,7 @@ from socket import AF_INET, AF_INET6, inet_ntop
 KEY_BYTES = 44
 """Length of the longest FlowID2, that of IPv6."""
 _IPV4_KEY_BYTES = 20
+# Places in a FlowID2, see `flow_id_2`: SPI, SI, protocol, IP version, two zeros, ports, addresses.
 _VERSION_AT = 5
 _ADDRESSES_AT = 12
 
@@ -39,6 +40,7 @@ class Flow:
 
     @property
     def _path(self) -> bytes:
+        """SPI and SI, 4 bytes."""
         return self.spi.to_bytes(3, "big") + bytes([self.si])
 
     @classmethod

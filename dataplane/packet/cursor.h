@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #endif
 
+/* A place in a packet. */
 struct cursor {
 	const __u8 *at;
 	const __u8 *end; /* of what was captured; the packet itself may be longer */
@@ -20,7 +21,7 @@ static inline __u32 bytes_left(struct cursor cursor)
 	return (__u32)(cursor.end - cursor.at);
 }
 
-/* The next bytes, if they are there. */
+/* Return the bytes at the cursor, which stays there; NULL if there are not so many. */
 static __always_inline const __u8 *peek(const struct cursor *cursor, __u32 bytes)
 {
 #ifdef __bpf__ /* what the verifier follows */

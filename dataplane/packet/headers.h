@@ -43,7 +43,8 @@ enum header {
 	HEADER_OTHER, /* of another protocol */
 };
 
-/* A field of 16 bits. In a header it is at an even address, so that BPF reads it at once. */
+/* Return a field of 16 bits as a number. In a header it is at an even address, so that BPF reads it
+ * at once. */
 static __always_inline __u16 field16(const __u8 *at)
 {
 #ifdef __bpf__
@@ -60,8 +61,9 @@ static __always_inline __u16 field16(const __u8 *at)
 #define UNROLLED
 #endif
 
-/* A number that is less than this power of two, whatever it was computed from: what the verifier of BPF
- * then knows of it is always the same, so that it looks at what follows once. */
+/* Return a number that is below `power`, a power of two. From then on, the verifier of BPF knows
+ * only this of it, however it was computed. So the verifier follows what comes next only once, and
+ * not for each way in which the number may come about. */
 static __always_inline __u32 known_below(__u32 number, __u32 power)
 {
 #ifdef __bpf__
@@ -72,6 +74,7 @@ static __always_inline __u32 known_below(__u32 number, __u32 power)
 
 /* --- link --- */
 
+/* Take an Ethernet header; `ethertype` gets its EtherType. False: it is cut off. */
 static __always_inline bool take_ethernet(struct cursor *cursor, __u16 *ethertype)
 {
 	const __u8 *at = peek(cursor, ETH_HLEN);
@@ -83,7 +86,7 @@ static __always_inline bool take_ethernet(struct cursor *cursor, __u16 *ethertyp
 	return true;
 }
 
-/* VLAN tags, by EtherType. */
+/* Kinds of VLAN tags, by EtherType. */
 enum tag {
 	TAG_CUSTOMER = 1, /* 0x8100 */
 	TAG_SERVICE = 2, /* 0x88a8 */
@@ -99,8 +102,8 @@ static __always_inline bool is_tag(__u16 ethertype, unsigned int tags)
 	       (ethertype == ETH_P_QINQ1 && tags & TAG_SERVICE_OLD);
 }
 
-/* At most so many VLAN tags, of those in `tags`; `ethertype` becomes that of what follows. False: the
- * capture ends within the tag at the cursor. */
+/* Take VLAN tags of the kinds `tags`, at most so many; `ethertype` becomes that of what follows.
+ * False: the capture ends within the tag at the cursor. */
 static __always_inline bool take_tags(struct cursor *cursor, __u16 *ethertype, unsigned int tags,
 				      unsigned int most)
 {
@@ -128,7 +131,7 @@ struct ip {
 	bool fragment; /* there are no ports, or only a part of the payload is behind them */
 };
 
-/* Bytes of an IPv4 header of which the first 20 can be read, or 0: it is none. */
+/* Return the length of an IPv4 header of which the first 20 bytes can be read; 0 if it is none. */
 static __always_inline __u32 ipv4_header_bytes(const __u8 *at)
 {
 	__u32 bytes = (at[0] & 0x0fU) * 4;
@@ -147,7 +150,7 @@ static __always_inline bool ipv4_is_later_fragment(const __u8 *at)
 	return field16(at + 6) & IP_OFFSET;
 }
 
-/* Checksums are not verified. */
+/* Take an IPv4 header with its options. Checksums are not verified. */
 static __always_inline enum header take_ipv4(struct cursor *cursor, struct ip *ip)
 {
 	const __u8 *at = peek(cursor, IPV4_BYTES);
@@ -174,7 +177,7 @@ static __always_inline enum header take_ipv4(struct cursor *cursor, struct ip *i
 	return HEADER_TAKEN;
 }
 
-/* The fixed header alone, which tells of no fragment. */
+/* Take the fixed header of IPv6 alone. It does not say whether the packet is a fragment. */
 static __always_inline enum header take_ipv6(struct cursor *cursor, struct ip *ip)
 {
 	const __u8 *at = peek(cursor, IPV6_BYTES);
@@ -209,7 +212,8 @@ enum extension {
 };
 #define PAYLOAD_UNCHECKED (~0U) /* `payload_bytes`: extension headers may be longer than it */
 
-/* Bytes of the extension header of this protocol, 0 if it is none of those in `kinds`. */
+/* Return how many bytes an extension header of this protocol takes; 0 if it is none of `kinds`.
+ * `length` is the second byte of the header. */
 static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length, unsigned int kinds)
 {
 	switch (protocol) {
@@ -226,13 +230,15 @@ static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length, unsigne
 	}
 }
 
-/* Extension headers of IPv6, up to a fragment header with one of these bits: IPV6_FRAGMENT, or
- * IPV6_OFFSET for later fragments alone. The end of the last one may be cut off, which the next peek()
- * sees. HEADER_OTHER: there are more than `most`. */
+/* Take extension headers of IPv6, those of `kinds`. None is taken behind a fragment header that has
+ * one of the bits `fragment`: IPV6_FRAGMENT, or IPV6_OFFSET for later fragments alone. The end of
+ * the last header may be cut off, which the next peek() sees. HEADER_OTHER: there are more than
+ * `most`. */
 static __always_inline enum header take_extensions(struct cursor *cursor, struct ip *ip,
 						   unsigned int kinds, unsigned int most,
 						   __u16 fragment)
 {
+	/* With any length, extension_bytes() is not 0 if the protocol is one of `kinds`. */
 	UNROLLED
 	for (unsigned int i = 0; extension_bytes(ip->protocol, 0, kinds) && !ip->fragment; i++) {
 		const __u8 *at;
@@ -291,6 +297,7 @@ static __always_inline enum header check_transport(struct cursor cursor, const s
 
 /* --- NSH and its encapsulation --- */
 
+/* Take an NSH. nsh_check() is told of the largest length, since peek() knows how much is there. */
 static __always_inline enum nsh_error take_nsh(struct cursor *cursor)
 {
 	const struct nsh_hdr *nsh = (const void *)peek(cursor, sizeof(*nsh));
@@ -304,7 +311,8 @@ static __always_inline enum nsh_error take_nsh(struct cursor *cursor)
 	return NSH_OK;
 }
 
-/* What the NSH carries, with its Ethernet header if it has one. HEADER_OTHER: neither IP nor Ethernet. */
+/* Take what is between the NSH and the packet that it carries: an Ethernet header, or nothing.
+ * `ethertype` gets that of the packet. HEADER_OTHER: the NSH carries neither IP nor Ethernet. */
 static __always_inline enum header take_carried(struct cursor *cursor, __u8 next_protocol,
 						__u16 *ethertype)
 {
@@ -322,8 +330,9 @@ static __always_inline enum header take_carried(struct cursor *cursor, __u8 next
 	}
 }
 
-/* Bytes of the IP header in front of UDP, of which IPv4's options may be cut off. HEADER_OTHER: it is
- * malformed, or in front of something else. */
+/* Is a header of IP in front of UDP there? `bytes` gets its length; IPv4's options may be cut off.
+ * The cursor stays in front of it. HEADER_OTHER: it is malformed, or in front of something else,
+ * which a fragment is as well. */
 static __always_inline enum header check_outer_ip(struct cursor cursor, __u16 ethertype,
 						  __u32 *bytes)
 {
@@ -346,7 +355,7 @@ static __always_inline enum header check_outer_ip(struct cursor cursor, __u16 et
 	return udp ? HEADER_TAKEN : HEADER_OTHER;
 }
 
-/* UDP and VXLAN-GPE in front of an NSH. HEADER_OTHER: in front of something else. */
+/* Take the headers of UDP and VXLAN-GPE in front of an NSH. HEADER_OTHER: there are none. */
 static __always_inline enum header take_vxlan_gpe(struct cursor *cursor)
 {
 	const __u32 bytes = UDP_BYTES + sizeof(struct vxlan_gpe_hdr);
@@ -364,7 +373,7 @@ static __always_inline enum header take_vxlan_gpe(struct cursor *cursor)
 	return HEADER_TAKEN;
 }
 
-/* IP, UDP and VXLAN-GPE in front of an NSH. The cursor stays if they are not. */
+/* Take the headers of IP, UDP and VXLAN-GPE in front of an NSH: all of them, or else none. */
 static __always_inline enum header take_tunnel(struct cursor *cursor, __u16 ethertype)
 {
 	struct cursor rest = *cursor;

@@ -18,5 +18,4 @@ bool pace_sleep_pays(const struct pktgen_settings *settings);
 
 /* Sleep until the next packet is due, or the sending is over if that comes first. A signal ends
  * the sleep early. */
-void pace_sleep_until_due(const struct pktgen_settings *settings,
-			  const struct pktgen_state *state);
+void pace_sleep_until_due(const struct pktgen_settings *settings, const struct pktgen_state *state);

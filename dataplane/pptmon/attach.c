@@ -46,6 +46,7 @@ static int attach_by_tcx(enum owned_filter program, int program_fd)
 	return sides[program].link < 0 ? sides[program].link : 0;
 }
 
+/* Attach a program by the hook. Returns 0, or -1 after complain(). */
 static int attach(enum owned_filter program, int program_fd)
 {
 	const char *name = sides[program].interface->name;
@@ -64,10 +65,12 @@ static int attach(enum owned_filter program, int program_fd)
 
 int attach_both(int enter_fd, int leave_fd)
 {
+	/* In this order, so that no header enters that nobody would remove. */
 	return attach(LEAVE, leave_fd) || attach(ENTER, enter_fd) ? -1 : 0;
 }
 
-/* Wait until packets have left the VNF, so that none keeps a header. */
+/* Wait until packets have left the VNF, so that none keeps a header: for DRAIN_LEAST_MS, and while
+ * `inside` says that some have not, up to DRAIN_MOST_MS. */
 static void drain(bool (*inside)(void))
 {
 	const struct timespec step = { .tv_nsec = DRAIN_STEP_MS * 1000000L };

@@ -12,7 +12,7 @@
  * Returns 0, or -1 after complain(). */
 int attach_prepare(enum hook hook, const struct interface *ingress, const struct interface *egress);
 
-/* Attach both programs. Returns 0, or -1 after complain(). */
+/* Attach both programs. Returns 0, or -1 after complain(); one may be attached then. */
 int attach_both(int enter_fd, int leave_fd);
 
 /* Detach what is attached. `inside` tells whether packets still seem to be in the VNF; NULL: not

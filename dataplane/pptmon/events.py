@@ -131,6 +131,7 @@ def _value(kind: type[T], event: Mapping[str, Any], **overrides: Any) -> T:
 
 
 def _sample(values: dict[str, Any]) -> Sample:
+    """Make a sample from an event. Raises an error that `parse` catches."""
     metric = str(values["metric"])
     field = VALUE_FIELDS[metric]
     flow = values.get("flow")
@@ -138,6 +139,7 @@ def _sample(values: dict[str, Any]) -> Sample:
         Sample,
         values,
         flow=None if flow is None else _value(Flow, flow),
+        # `+ 0` raises TypeError for a value that is no number.
         hops=tuple(HopValue(int(hop["vnf_id"]), hop[field] + 0) for hop in values["hops"]),
         flags=frozenset(map(str, values["flags"])),
         sample=int(values["sample"]),
@@ -147,6 +149,7 @@ def _sample(values: dict[str, Any]) -> Sample:
 
 
 def _counters(values: dict[str, Any]) -> Counters:
+    """Make counters from an event: all its members but `event` are some."""
     return Counters({name: int(value) for name, value in values.items() if name != "event"})
 
 

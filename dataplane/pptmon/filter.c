@@ -11,6 +11,8 @@
 
 #define VALUE_BYTES 64 /* has room for an IPv6 address and its prefix length */
 
+/* Parse the value of a part, such as sport=80, whose key is `key`. Keys of the source begin with
+ * s. */
 static void parse_protocol(struct ppt_filter *filter, const char *key, const char *value)
 {
 	(void)key;
@@ -73,6 +75,7 @@ static void parse_address(struct ppt_filter *filter, const char *key, const char
 }
 
 static char *const keys[] = { "proto", "src", "dst", "sport", "dport", NULL };
+/* What parses a part, by the place of its key in `keys`. */
 static void (*const parsers[])(struct ppt_filter *filter, const char *key, const char *value) = {
 	parse_protocol, parse_address, parse_address, parse_port, parse_port,
 };

@@ -29,7 +29,7 @@ void lack(struct lacks *lacks, const char *format, ...)
 {
 	va_list arguments;
 
-	if (lacks->count == MAX_LACKS)
+	if (lacks->count == MAX_LACKS) /* further ones are left out */
 		return;
 	va_start(arguments, format);
 	vsnprintf(lacks->what[lacks->count++], sizeof(lacks->what[0]), format, arguments);
@@ -41,7 +41,8 @@ static bool has(const struct __user_cap_data_struct *data, int capability)
 	return data[capability / 32].effective & 1U << capability % 32;
 }
 
-/* Check the permissions. Returns 0, or -1 if what needs them cannot be tried. */
+/* Check the permissions. Returns 0, or -1 if some are missing, so that nothing else can be tried.
+ * If they cannot be read, trying shows it. */
 static int check_capabilities(struct lacks *lacks)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -109,7 +110,7 @@ static bool is_confidential(void)
 	return strstr(modes, "[confidentiality]");
 }
 
-/* Note the helpers that this code calls. */
+/* Note in `used` the helpers that this code calls. (Calls within BPF have a `src_reg`.) */
 static void scan(const struct bpf_insn *code, size_t count, bool *used)
 {
 	for (size_t i = 0; i < count; i++)
@@ -139,6 +140,8 @@ static void find_helpers(bool used[MAX_HELPERS])
 	elf_end(file);
 }
 
+/* Check that the kernel has each BPF helper that our programs call, and lets them read its
+ * memory. */
 static void check_helpers(struct lacks *lacks)
 {
 	bool used[MAX_HELPERS];

@@ -14,5 +14,6 @@ struct lacks {
 /* Add something that is lacking. */
 void lack(struct lacks *lacks, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Find out what is lacking, and which hook `attach` means here. Returns HOOK_AUTO if none works. */
+/* Find out what is lacking, and which hook `attach` means here. Returns HOOK_AUTO if none works, or
+ * if that could not be tried. */
 enum hook kernel_check(enum hook attach, struct lacks *lacks);

@@ -143,7 +143,8 @@ static void check(char **words, unsigned int count)
 		refuse("--period-ms and --rate exclude each other");
 }
 
-/* Report wrong options on stdout as well, also those that argp finds. */
+/* Report wrong options on stdout as well, also those that argp finds. `parsing`: whether the
+ * options were still being parsed. */
 static void at_exit(int status, void *parsing)
 {
 	if (status == argp_err_exit_status && *(bool *)parsing)
@@ -161,7 +162,7 @@ const struct options *parse_options(int argc, char **argv)
 	options.settings.vnf_id = (__u8)vnf_id;
 	options.settings.format = (__u8)format;
 	options.settings.carrier = (__u8)carrier;
-	options.settings.first = (__u8)choice;
+	options.settings.first = (__u8)choice; /* place in choice_names */
 	options.attach = (enum hook)attach;
 	return &options;
 }

@@ -14,7 +14,7 @@ extern const char *const carrier_names[]; /* by enum ppt_carrier */
 extern const char *const metric_names[]; /* by enum ppt_metric */
 
 struct options {
-	struct ppt_settings settings; /* without what the interfaces say */
+	struct ppt_settings settings; /* without `mtu` and `resolve_offloads`, of the egress */
 	const char *ingress;
 	const char *egress;
 	enum hook attach;

@@ -24,6 +24,7 @@ FILE *output_stream(void)
 	return stream;
 }
 
+/* Return how many bytes are kept. */
 static size_t unwritten(void)
 {
 	fflush(output_stream()); /* updates `kept` and `kept_bytes` */
@@ -54,7 +55,8 @@ static int writable(int timeout_ms)
 	return count > 0 && (out.revents & POLLOUT);
 }
 
-/* Write as much as never blocks: a pipe that polls as writable takes PIPE_BUF bytes (pipe(7)). */
+/* Write as much as never blocks: a pipe that polls as writable takes PIPE_BUF bytes (pipe(7)).
+ * Returns 0, or -1 if nobody reads it. */
 static int write_some(void)
 {
 	size_t bytes = unwritten();
@@ -70,7 +72,8 @@ static int write_some(void)
 	return 0;
 }
 
-/* Write what is kept, waiting for the reader up to a time. Returns 0, or -1 if nobody reads it. */
+/* Write what is kept, waiting each time up to so long for the reader. Returns 0, also if the reader
+ * was too slow, or -1 if nobody reads it. */
 static int flush_within(int timeout_ms)
 {
 	if (ferror(output_stream()))

@@ -10,7 +10,7 @@
  * memory. */
 FILE *output_stream(void);
 
-/* Has the reader so much left to take that no more should be printed? */
+/* Is so much kept that no more should be printed until the reader has taken some? */
 bool output_full(void);
 
 /* Is there anything that the reader has not taken? */
@@ -19,5 +19,6 @@ bool output_pending(void);
 /* Write what stdout takes at once. Returns 0, or -1 if nobody reads it any more. */
 int output_flush(void);
 
-/* Write everything, waiting for the reader up to a time. Returns 0, or -1 if something is left. */
+/* Write everything. Gives up when the reader takes nothing for so long. Returns 0, or -1 if
+ * something is left. */
 int output_finish(int timeout_ms);

@@ -17,6 +17,7 @@
 
 #define FINISH_TIMEOUT_MS 2000 /* how long the reader may take for what is left at the end */
 
+/* Exit status of pptmon. */
 enum status {
 	STATUS_DONE,
 	STATUS_FAILED,
@@ -60,7 +61,7 @@ static enum status check(const struct options *options)
 	return lacks.count ? STATUS_KERNEL : STATUS_DONE;
 }
 
-/* Do packets seem to be in the VNF that got a header and no time yet? */
+/* Do packets seem to be in the VNF that got a header or a hop, and no time yet? */
 static bool packets_inside(void)
 {
 	__u64 counters[PPT_COUNTERS];
@@ -69,12 +70,13 @@ static bool packets_inside(void)
 	return counters[PPT_MEASURED] < counters[PPT_SAMPLED] + counters[PPT_ADDED];
 }
 
+/* Attach, and serve until the end. Packets that are in the VNF then still get their time. */
 static enum status measure(const struct options *options, enum hook hook)
 {
 	__u64 counters[PPT_COUNTERS];
 	enum outcome outcome;
 
-	program_show_alive();
+	program_show_alive(); /* first, or the programs take this process for dead */
 	if (attach_both(bpf_program__fd(program->progs.enter),
 			bpf_program__fd(program->progs.leave)))
 		return STATUS_FAILED;
@@ -125,6 +127,7 @@ static int find_usable(const char *name, struct interface *interface)
 	return -1;
 }
 
+/* Measure, undo everything in order, and report a failure. */
 static enum status run(const struct options *options, const sigset_t *signals)
 {
 	struct interface ingress, egress;
@@ -133,7 +136,7 @@ static enum status run(const struct options *options, const sigset_t *signals)
 	if (find_usable(options->ingress, &ingress) == 0 &&
 	    find_usable(options->egress, &egress) == 0)
 		status = load_and_measure(options, &ingress, &egress, signals);
-	detach_both(NULL);
+	detach_both(NULL); /* what is still attached, if measure() failed */
 	attach_finish();
 	serve_close();
 	program_unload();

@@ -103,9 +103,9 @@ struct ppt_settings {
 	__u8 carrier; /* enum ppt_carrier */
 	__u8 metrics[PPT_METRICS]; /* of a source: taken in turn */
 	__u8 metric_count;
-	__u8 resolve_offloads; /* egress is hardware: no super-packet leaves with stale offsets */
-	__u8 filtered; /* is there a filter at all */
-	__u8 first; /* of a source: take the first packet of a period, as in the paper */
+	__u8 resolve_offloads; /* 1: egress is hardware, so the kernel segments super-packets */
+	__u8 filtered; /* 1: there is a filter */
+	__u8 first; /* of a source, 1: take the first packet of a period, as in the paper */
 	__u32 mtu; /* of the egress interface: bytes of its packets, without Ethernet */
 	__u64 period_ns; /* of a source: 0 samples every packet */
 	struct ppt_filter filter;

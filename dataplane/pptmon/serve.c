@@ -32,7 +32,7 @@ static double packets_per_ns;
 static __u64 seen_before;
 static unsigned int tick;
 
-/* Print a sample that the programs have sent. */
+/* Print a sample that the programs have sent (ring_buffer_sample_fn). */
 static int on_event(void *to_unix_ns, void *event, size_t bytes)
 {
 	if (bytes >= sizeof(struct ppt_event))
@@ -43,6 +43,7 @@ static int on_event(void *to_unix_ns, void *event, size_t bytes)
 
 static __s64 to_unix_ns;
 
+/* Print the samples that are in the ring. */
 static void take_events(void)
 {
 	/* The difference is computed each time, because Unix time is steered, and stepped. */
@@ -55,7 +56,7 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 {
 	const struct itimerspec period = {
 		.it_interval.tv_nsec = TICK_MS * 1000000L,
-		.it_value.tv_nsec = 1,
+		.it_value.tv_nsec = 1, /* the first tick comes at once */
 	};
 
 	interfaces[0] = ingress;
@@ -115,17 +116,19 @@ static __u32 pick_probability(__u64 period_ns, __u64 elapsed_ns)
 	weight = (double)elapsed_ns / window;
 	if (weight > 1)
 		weight = 1;
+	/* An exponentially weighted average. */
 	packets_per_ns += weight * (seen / (double)elapsed_ns - packets_per_ns);
 	seen_before = seen_now;
-	/* The filter lets through this share of the packets. */
+	/* The filter lets through this share of the packets; 1 until some were judged. */
 	wanted = (double)(program_counter(PPT_WANTED) + 1) /
 		 (double)(program_counter(PPT_JUDGED) + 1);
+	/* Packets of a quarter of the period, of which one is taken. */
 	candidates = packets_per_ns * (double)period_ns * wanted / SHARE;
 	return candidates <= 1 ? TAKE_ALL : (__u32)(TAKE_ALL / candidates);
 }
 
-/* Do what is due at each tick. Samples are fetched here, because the programs wake nobody for
- * them. */
+/* Do what is due at each tick. Samples are fetched here, because the programs wake nobody for them.
+ * Returns 0, or -1 after complain() if an interface has gone. */
 static int take_tick(void)
 {
 	__u64 ticks;
@@ -140,8 +143,8 @@ static int take_tick(void)
 	return tick++ % INTERFACES_EVERY == 0 ? check_interfaces() : 0;
 }
 
-/* Wait for something to do. poll() reports by itself that the reader has gone; it is asked for
- * room only when something is kept. */
+/* Wait for something to do: poll() fills in `sources`. It reports by itself that the reader has
+ * gone; it is asked for room only when something is kept. */
 static void wait_for(struct pollfd *sources)
 {
 	sources[ON_SIGNAL] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };

@@ -21,8 +21,9 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 /* Print samples, and counters when asked, until there is a reason to end. */
 enum outcome serve(void);
 
-/* Print the samples that are still in the ring. Gives up when the reader takes nothing for so
- * long. */
+/* Print the samples that are still in the ring. Gives up when the reader of stdout takes nothing
+ * for so long. */
 void serve_rest(int timeout_ms);
 
+/* Close what serve_open() has opened, as far as it came. */
 void serve_close(void);

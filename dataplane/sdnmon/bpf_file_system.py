@@ -44,6 +44,7 @@ class BpfFileSystem:
 
 
 def _call(number: int, *arguments: int | bytes | None) -> int:
+    """Make a system call, and return its result. Raises EnvironmentLacks."""
     result = int(_libc.syscall(number, *arguments))
     if result < 0:
         raise EnvironmentLacks(

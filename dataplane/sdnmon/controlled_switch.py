@@ -28,7 +28,8 @@ class ControlledSwitch:
     ends with this process, also if it is killed."""
 
     def __init__(self, switch: Switch, outputs: Path) -> None:
-        """`outputs`: a folder for what the agent prints. Raises MeasurementError."""
+        """Start the controller and the agent. `outputs`: a folder for what the agent prints. Raises
+        MeasurementError."""
         self._switch = switch
         self._process: Process | None = None
         self._controller: Conversation | None = None
@@ -41,6 +42,8 @@ class ControlledSwitch:
             raise
 
     def _start_agent(self, outputs: Path, controller: str) -> None:
+        """Start the agent, and wait until it is ready. `controller` is the address where the
+        controller listens. Raises MeasurementError."""
         host = self._switch.host
         out, err = outputs / "agent.out", outputs / "agent.err"
         out.unlink(missing_ok=True)

@@ -10,6 +10,7 @@
 
 #define MOST_TEXT 2048
 
+/* How values of a field are written as text. */
 enum form {
 	NUMBER,
 	HEXADECIMAL,
@@ -18,8 +19,9 @@ enum form {
 	IPV6,
 };
 
-/* Properties of a field. It takes `bytes` in a key, of which `bits` bits can be set. Packets
- * have it if they have a header of `header`; 0: all have it. */
+/* Properties of a field. It takes `bytes` in a key, of which `bits` bits can be set. Packets have
+ * it if they have a header of `header` (0: all have it). Frames must be read up to `depth` for it
+ * (enum sdnmon_depth). */
 static const struct field {
 	const char *name;
 	unsigned int bytes, bits;
@@ -54,6 +56,8 @@ static const struct field {
 
 /* --- values --- */
 
+/* Read a value of the field, decimal or hexadecimal, to bytes in network order. Returns 0, or -1 if
+ * the text is none; likewise below. */
 static int read_number(const struct field *field, const char *text, __u8 *value)
 {
 	unsigned long long number, most = field->bits < 64 ? (1ULL << field->bits) - 1 : ~0ULL;
@@ -71,7 +75,7 @@ static int read_number(const struct field *field, const char *text, __u8 *value)
 
 static int read_mac(const char *text, __u8 *value)
 {
-	int length = 0;
+	int length = 0; /* what %n reads: nothing may follow the address */
 
 	return sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &value[0], &value[1],
 		      &value[2], &value[3], &value[4], &value[5], &length) == 6 &&
@@ -131,6 +135,7 @@ static void print_value(const struct field *field, const __u8 *value, FILE *out)
 
 /* --- fields --- */
 
+/* Return the number of a field by its name; -1 if there is none that can be chosen. */
 static int find_field(const char *name)
 {
 	for (int i = 0; i < SDNMON_FIELDS; i++)
@@ -208,7 +213,7 @@ static bool is_chosen(const struct fields_chosen *chosen, int field)
 
 void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *config)
 {
-	__u8 at = 0, *mask;
+	__u8 at = 0, *mask; /* `at`: offset of the next field */
 
 	memset(config->mask, 0, sizeof(config->mask));
 	config->depth = SDNMON_TO_LINK;
@@ -283,7 +288,8 @@ bool fields_have_mask(unsigned int field, const __u8 *mask)
 
 /* --- flows --- */
 
-/* Read FIELD=VALUE to a key. Returns 0, or -1 after complain(). */
+/* Read FIELD=VALUE to a key, and note in `given` that the field has a value. Returns 0, or -1 after
+ * complain(). */
 static int set_value(char *item, const struct sdnmon_config *config, struct sdnmon_key *key,
 		     bool *given)
 {
@@ -348,6 +354,7 @@ int fields_parse_flow(const char *text, const struct sdnmon_config *config, stru
 	return 0;
 }
 
+/* Return the bits of SDNMON_PRESENCE in a key. */
 static __u16 presence_of(const struct sdnmon_config *config, const struct sdnmon_key *key)
 {
 	__u16 has;

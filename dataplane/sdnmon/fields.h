@@ -7,16 +7,15 @@
 
 #include "sdnmon.h"
 
-/* Read FIELD[/MASK],..., and write to `config` what follows from the fields. Returns 0, or -1
- * after complain(). */
+/* Read FIELD[/MASK],..., and lay out keys for these fields. Returns 0, or -1 after complain(). */
 int fields_parse(const char *text, struct sdnmon_config *config);
 
-/* Read FIELD=VALUE,... to the key of a flow. The presence bits are those of headers whose fields
- * are named. Returns 0, or -1 after complain(). */
+/* Read FIELD=VALUE,... to the key of a flow. Its presence bits are those of the headers that the
+ * named fields belong to, as far as the table knows them. Returns 0, or -1 after complain(). */
 int fields_parse_flow(const char *text, const struct sdnmon_config *config, struct sdnmon_key *key);
 
-/* Print the fields of a table as an array of objects, and the fields of a flow as members of an
- * object. */
+/* Print the fields of a table as an array of JSON objects, and the fields that a flow has as one
+ * JSON object. */
 void fields_print(const struct sdnmon_config *config, FILE *out);
 void fields_print_flow(const struct sdnmon_config *config, const struct sdnmon_key *key, FILE *out);
 
@@ -35,7 +34,8 @@ unsigned int fields_bytes(unsigned int field);
 /* Does a mask have bits of this field, and no others? */
 bool fields_have_mask(unsigned int field, const __u8 *mask);
 
-/* Write to `config` what follows from the fields. */
+/* Lay out keys for these fields: write to `config` the offsets, the masks and the length of a key,
+ * and up to which header frames are read. Other settings of `config` stay. */
 void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *config);
 
 /* Can a packet have this key? It must have no bits beyond the masks, no headers that have none

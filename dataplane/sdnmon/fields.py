@@ -30,7 +30,9 @@ class Field:
     header: str | None
     """The header that a packet must have; None: every frame has the field."""
     depth: Depth
+    """How far a frame must be read for the field."""
     looks_into_tunnels: bool = False
+    """Whether tunnels and NSH must be read for the field."""
 
     @property
     def mask(self) -> int:
@@ -69,9 +71,10 @@ _WORD_BYTES = 4
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields of a monitoring table, each with the bits of it that count."""
+    """The fields of a monitoring table, and how they form a key."""
 
     masks: Mapping[str, int]
+    """Name of each field -> its bits that count."""
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -99,7 +102,8 @@ class Layout:
         return any(f is not PRESENCE and f.header is None for f in self.fields)
 
     def key(self, values: Mapping[str, int], headers: Iterable[str]) -> bytes:
-        """Return the key of a packet with these values and headers. Zeros fill its last word."""
+        """Return the key of a packet with these values and headers. Fields without a value are 0,
+        and bits outside of the masks are left out. Zeros fill the last word of 4 bytes."""
         seen = self.headers.intersection(headers)
         presence = sum(1 << HEADERS.index(header) for header in seen)
         known = {**values, PRESENCE.name: presence}

@@ -27,24 +27,31 @@ class MalformedError(Exception):
 
 
 def _require(condition: bool, total: str) -> None:
+    """Raise MalformedError with this total, unless the condition is met."""
     if not condition:
         raise MalformedError(total)
 
 
 @dataclass
 class _Reader:
-    """Reads a frame from front to back: the bytes that are left, and what was found."""
+    """Reads a frame from front to back. It has the bytes that are left, and what was found so
+    far."""
 
     left: bytes
     values: dict[str, int] = field(default_factory=dict)
+    """Name of a match field -> value."""
     headers: set[str] = field(default_factory=set)
+    """Those of fields.HEADERS that the packet has."""
     protocol: int = OTHER
+    """EtherType of what is at the start of `left`; OTHER if it is not read."""
 
     def peek(self, count: int) -> bytes:
+        """Return the next `count` bytes. Raises MalformedError if there are fewer."""
         _require(len(self.left) >= count, "malformed_truncated")
         return self.left[:count]
 
     def take(self, count: int) -> bytes:
+        """Return the next `count` bytes, and move on behind them. Raises MalformedError."""
         taken = self.peek(count)
         self.left = self.left[count:]
         return taken
@@ -71,6 +78,7 @@ def _number(data: bytes) -> int:
 
 
 def _link(reader: _Reader, *, outermost: bool) -> None:
+    """Take an Ethernet header with its VLAN tags. Only the outermost header gives fields."""
     header = reader.take(14)
     reader.protocol = _number(header[12:])
     for _ in range(_TAGS):
@@ -91,6 +99,7 @@ def _link(reader: _Reader, *, outermost: bool) -> None:
 
 
 def _nsh(reader: _Reader) -> None:
+    """Take an NSH, and the Ethernet header that it carries, if any."""
     base = reader.peek(8)
     words, md_type = base[1] & 0x3F, base[2] & 0xF
     right = words == 6 if md_type == 1 else md_type == 2 and words >= 2
@@ -118,13 +127,14 @@ def _ip_bytes_before_udp(reader: _Reader) -> int:
 
 def _tunnel(reader: _Reader) -> None:
     """Move the reader to the packet inside a tunnel or an NSH. It stays where it is if there is
-    none."""
+    neither."""
     if reader.protocol == NSH:
         _nsh(reader)
         return
     before = _ip_bytes_before_udp(reader)
     if not before:
         return
+    # A reader of its own, because IP and UDP are read again if this is no tunnel.
     inner = _Reader(reader.left)
     inner.take(before)
     udp = inner.peek(8)
@@ -136,6 +146,7 @@ def _tunnel(reader: _Reader) -> None:
     inner.take(8)
     tunnel = inner.take(8)
     flags = tunnel[0]
+    # VXLAN must have flag I, VXLAN-GPE flags I and P and version 0.
     if flags & 0x08 == 0 if port == _VXLAN_PORT else flags & 0x3C != 0x0C:
         return
     reader.left = inner.left
@@ -151,6 +162,7 @@ def _tunnel(reader: _Reader) -> None:
 
 
 def _found_ip(reader: _Reader, version: str, protocol: int, traffic_class: int) -> None:
+    """Note the fields that IPv4 and IPv6 have in common. `version` is `ipv4` or `ipv6`."""
     reader.headers |= {"ip", version}
     reader.values |= {
         "ip_proto": protocol,
@@ -160,13 +172,15 @@ def _found_ip(reader: _Reader, version: str, protocol: int, traffic_class: int) 
 
 
 def _ipv4(reader: _Reader, depth: Depth) -> None:
+    """Take an IPv4 header, and read the transport header behind it as far as `depth` says."""
     ip = reader.peek(20)
     total, count = _number(ip[2:4]), (ip[0] & 0xF) * 4
     _require(ip[0] >> 4 == 4 and count >= 20 and total >= count, "malformed_ip")
-    reader.left = reader.peek(total)
+    reader.left = reader.peek(total)  # without what Ethernet padded it with
     reader.take(count)
     reader.values |= {"ipv4_src": _number(ip[12:16]), "ipv4_dst": _number(ip[16:20])}
     _found_ip(reader, "ipv4", ip[9], ip[1])
+    # Only the first fragment, whose offset is 0, has a transport header.
     if depth == Depth.TRANSPORT and not _number(ip[6:8]) & 0x1FFF:
         _transport(reader, ip[9], _ICMP)
 
@@ -182,10 +196,13 @@ def _extension_bytes(protocol: int, length: int) -> int:
 
 
 def _ipv6(reader: _Reader, depth: Depth) -> None:
+    """Take an IPv6 header with its extension headers, and read the transport header behind them as
+    far as `depth` says."""
     ip = reader.take(40)
     _require(ip[0] >> 4 == 6, "malformed_ip")
     reader.left = reader.peek(_number(ip[4:6]))
     reader.values |= {"ipv6_src": _number(ip[8:24]), "ipv6_dst": _number(ip[24:40])}
+    # `later`: this is a fragment other than the first, and has no transport header.
     protocol, later = ip[6], False
     for _ in range(_EXTENSIONS):
         if later or not _extension_bytes(protocol, 0):
@@ -204,6 +221,8 @@ def _ipv6(reader: _Reader, depth: Depth) -> None:
 
 
 def _transport(reader: _Reader, protocol: int, icmp: int) -> None:
+    """Read a header of TCP, UDP, SCTP or ICMP, if it is one. `icmp` is the protocol number of ICMP
+    in this version of IP."""
     data = reader.left
     if protocol == icmp:
         _require(len(data) >= 4, "malformed_transport")

@@ -11,7 +11,8 @@
 
 const volatile struct sdnmon_config config SEC(SDNMON_CONFIG) = {};
 
-/* Put a value into the key, if its field is part of it. The verifier knows whether it is. */
+/* Put a value into the key, if its field is part of it. The verifier knows whether it is, and drops
+ * the code if not. */
 #define PUT(key, field, type, value)                                                               \
 	do {                                                                                       \
 		__u64 offset_ = config.offset[field];                                              \
@@ -19,6 +20,7 @@ const volatile struct sdnmon_config config SEC(SDNMON_CONFIG) = {};
 			*(type *)((void *)(key)->words + offset_) = (type)(value);                 \
 	} while (0)
 
+/* PUT() for the address of Ethernet, 6 bytes. */
 static __always_inline void put_mac(struct sdnmon_key *key, enum sdnmon_field field,
 				    const __u8 *mac)
 {
@@ -33,6 +35,7 @@ static __always_inline void put_mac(struct sdnmon_key *key, enum sdnmon_field fi
 	there[2] = from[2];
 }
 
+/* PUT() for an IPv6 address, 16 bytes. */
 static __always_inline void put_ipv6(struct sdnmon_key *key, enum sdnmon_field field,
 				     const __u32 *address)
 {
@@ -47,7 +50,7 @@ static __always_inline void put_ipv6(struct sdnmon_key *key, enum sdnmon_field f
 	there[3] = address[3];
 }
 
-/* Mask the key, and hash it. */
+/* Mask the key in place, and return its hash (docs/reference/sdn-mon.md, Sampling). */
 static __always_inline __u64 hash_key(struct sdnmon_key *key)
 {
 	__u64 sum = config.hash_keys[0];

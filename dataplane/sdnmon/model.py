@@ -9,6 +9,7 @@ from sfcperf.dataplane.sdnmon.fields import Layout
 from sfcperf.dataplane.sdnmon.frame import MalformedError, read
 
 RATIO_ONE = 1 << 32
+"""The ratio 1: ratios are compared in units of 2^-32."""
 _MOST = (1 << 64) - 1
 
 
@@ -47,7 +48,9 @@ class Entry:
     packets: int = 0
     bytes: int = 0
     added: bool = False
+    """Whether the controller added it, so that sampling does not matter."""
     by_epoch: Counter[int] = field(default_factory=Counter)
+    """Epoch -> packets."""
 
 
 @dataclass
@@ -58,12 +61,16 @@ class Monitor:
     secret: int
     ratio: float = 1.0
     limit: int = 131072
+    """Most entries of the table."""
     table: dict[bytes, Entry] = field(default_factory=dict)
+    """Key of a flow -> its entry."""
     excluded: set[bytes] = field(default_factory=set)
+    """Keys of flows that were removed."""
     totals: Counter[str] = field(default_factory=Counter)
+    """Name of a total -> packets that it counts."""
 
     def receive(self, frame: bytes, epoch: int = 1) -> None:
-        """Receive a frame that is one packet, and count it."""
+        """Receive a frame that is one packet, and count it. `epoch` is that of now."""
         self.totals["received"] += 1
         try:
             key = read(frame, self.layout)
@@ -90,13 +97,14 @@ class Monitor:
         return "monitored" if len(self.table) < self.limit else "overflowed"
 
     def add(self, key: bytes) -> None:
-        """Monitor a flow, whatever sampling says. Nothing happens if the table is full."""
+        """Monitor a flow, whatever sampling says, also after it was removed. Nothing happens if the
+        flow has no entry and the table is full."""
         if key in self.table or len(self.table) < self.limit:
             self.table.setdefault(key, Entry()).added = True
             self.excluded.discard(key)
 
     def remove(self, key: bytes) -> None:
-        """Stop monitoring a flow, also if it is sampled."""
+        """Stop monitoring a flow. It gets no entry by itself, even if it is sampled."""
         self.table.pop(key, None)
         self.excluded.add(key)
 
@@ -108,7 +116,7 @@ class Monitor:
 
 
 def counts(monitor: Monitor) -> dict[bytes, tuple[int, int]]:
-    """Return packets and bytes of each entry, by key."""
+    """Return packets and bytes of each entry of the table, by key."""
     found: dict[bytes, tuple[int, int]] = defaultdict(lambda: (0, 0))
     found.update({key: (entry.packets, entry.bytes) for key, entry in monitor.table.items()})
     return dict(found)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a frame to its key, check by check as docs/reference/sdn-mon.md lists them. read.bpf.h puts the
- * parts together. */
+/* From a frame to its key, check by check as docs/reference/sdn-mon.md lists them. read.bpf.h puts
+ * the parts together. */
 #pragma once
 
 #include <linux/if_ether.h>
@@ -16,50 +16,57 @@
 #include "../nsh/nsh.h"
 #include "key.bpf.h"
 
-#define SDNMON_READ SDNMON_RECEIVED /* not malformed */
+/* The read_...() functions return SDNMON_READ, the total that counts a malformed frame, or
+ * SDNMON_NOT_LINEAR. */
+#define SDNMON_READ SDNMON_RECEIVED /* not malformed, as far as it was read */
 #define SDNMON_NOT_LINEAR SDNMON_TOTALS /* headers are not where they can be read directly */
 
-#define VLAN_TAGS 2 /* that are skipped in front of the packet */
+#define VLAN_TAGS 2 /* most that are read in front of a packet */
 #define VLAN_PRESENT 0x1000 /* OFPVID_PRESENT */
 #define VLAN_VID 0x0fff
 #define ETH_LENGTH_MOST 0x05ff /* EtherTypes are greater */
-#define IPV6_EXTENSIONS 4
-#define IPV6_OFFSET 0xfff8
-#define AT_MOST 0x1fff /* offset of a header: more than those before it can have */
+#define IPV6_EXTENSIONS 4 /* most extension headers that are read */
+#define IPV6_OFFSET 0xfff8 /* of a fragment header: bits of the offset */
+#define AT_MOST 0x1fff /* greatest offset at which a header is read: the verifier needs a bound */
 #define VXLAN_UDP_PORT 4789
 #define SCTP_HEADER_BYTES 12
-#define ICMP_HEADER_BYTES 4 /* of which each ICMP message has at least so many */
+#define ICMP_HEADER_BYTES 4 /* that each ICMP message has: type, code, checksum */
 #define TCP_FLAGS 0x0fff
-#define OTHER_PROTOCOL 0 /* an EtherType that is none */
+#define OTHER_PROTOCOL 0 /* instead of an EtherType: what follows is not read */
 
 struct vlan_tag {
 	__be16 tci;
-	__be16 type;
+	__be16 type; /* EtherType of what follows */
 };
 
-/* What is known of a frame. */
+/* What is known of a frame. Before it is read, the program sets `length`, `tagged`, `tci` and
+ * `merged`. */
 struct sdnmon_frame {
 	struct sdnmon_key key;
-	__u32 length; /* bytes, also of those that are not in front */
-	__u32 header; /* bytes of all headers, as far as they are known */
-	__u32 at, limit; /* of the cursor, between functions */
-	__be16 protocol;
-	__u32 tci; /* of a tag that the kernel has taken out of the frame */
+	__u32 length; /* bytes of the frame, also those that cannot be read directly */
+	__u32 header; /* bytes up to the end of the TCP, UDP or SCTP header; 0: none was read */
+	__u32 at, limit; /* of the cursor, while no function has one */
+	__be16 protocol; /* likewise */
+	__u32 tci; /* of that tag */
 	__u16 has; /* bits of SDNMON_PRESENCE */
-	bool tagged;
+	bool tagged; /* the kernel has taken a VLAN tag out of the frame */
 	bool merged; /* it stands for several packets */
 };
 
-/* How far the frame is read. */
+/* How far a frame has been read. */
 struct cursor {
-	const void *start, *end;
-	__u32 at;
-	__u32 limit; /* bytes of the frame, also of those that are not in front, or of what a tunnel carries */
-	__be16 protocol; /* EtherType of what is there */
+	const void *start, *end; /* of the bytes that can be read directly */
+	__u32 at; /* offset of what is read next */
+	/* Offset of the end of the frame, also if that cannot be read directly; in a tunnel, of the
+	 * end of what the tunnel carries. */
+	__u32 limit;
+	__be16 protocol; /* EtherType of what is at `at` */
 };
 
 #define PEEK(cursor, type) ((const type *)peek(cursor, sizeof(type)))
 
+/* Return the next bytes; NULL if they do not exist or cannot be read directly (lack() says
+ * which). */
 static __always_inline const void *peek(const struct cursor *cursor, __u32 bytes)
 {
 	const void *here;
@@ -73,7 +80,7 @@ static __always_inline const void *peek(const struct cursor *cursor, __u32 bytes
 	return here + bytes <= cursor->end ? here : NULL;
 }
 
-/* Why there are no more bytes. */
+/* Say why peek() returned NULL: the frame ends before, or the bytes cannot be read directly. */
 static __always_inline int lack(const struct cursor *cursor, __u32 bytes)
 {
 	return cursor->at + bytes > cursor->limit ? SDNMON_TRUNCATED : SDNMON_NOT_LINEAR;
@@ -81,6 +88,7 @@ static __always_inline int lack(const struct cursor *cursor, __u32 bytes)
 
 #define LACKS(cursor, type) lack(cursor, sizeof(type))
 
+/* Put the fields of the outermost VLAN tag. */
 static __always_inline void put_vlan(struct sdnmon_frame *frame, __u16 tci)
 {
 	PUT(&frame->key, SDNMON_VLAN_VID, __u16, bpf_htons((tci & VLAN_VID) | VLAN_PRESENT));
@@ -93,7 +101,8 @@ static __always_inline bool is_vlan(__be16 protocol)
 	return protocol == bpf_htons(ETH_P_8021Q) || protocol == bpf_htons(ETH_P_8021AD);
 }
 
-/* An Ethernet header and its tags. That of the frame itself gives fields. */
+/* Read an Ethernet header with its VLAN tags. The cursor then has the EtherType of what follows.
+ * Only the outermost Ethernet header gives fields, not one in a tunnel or an NSH. */
 static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame *frame,
 				     const bool outermost)
 {
@@ -125,6 +134,8 @@ static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame 
 		cursor->protocol = tag->type;
 		cursor->at += sizeof(*tag);
 	}
+	/* A length (IEEE 802.3) is no EtherType. All lengths become one value, so that they do not
+	 * make different flows. */
 	if (bpf_ntohs(cursor->protocol) <= ETH_LENGTH_MOST)
 		cursor->protocol = bpf_htons(ETH_LENGTH_MOST);
 	if (outermost)
@@ -134,7 +145,8 @@ static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame 
 
 /* --- tunnels and NSH --- */
 
-/* NSH and VXLAN-GPE number these protocols alike. */
+/* Read on behind an NSH or VXLAN-GPE header, which number the protocol that they carry (`next`)
+ * alike: set the EtherType of what is there, behind its Ethernet header if it has one. */
 static __always_inline int read_carried(struct cursor *cursor, struct sdnmon_frame *frame,
 					__u8 next)
 {
@@ -153,6 +165,7 @@ static __always_inline int read_carried(struct cursor *cursor, struct sdnmon_fra
 	}
 }
 
+/* Read an NSH, and the Ethernet header that it carries, if any. */
 static __always_inline int read_nsh(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	const struct nsh_hdr *nsh = PEEK(cursor, struct nsh_hdr);
@@ -174,7 +187,7 @@ static __always_inline int read_nsh(struct cursor *cursor, struct sdnmon_frame *
 	return read_carried(cursor, frame, nsh->next_protocol);
 }
 
-/* Bytes of an IP header in front of UDP that is no fragment. 0: there is none. */
+/* Return the bytes of the IP header at the cursor if UDP follows that is no fragment; else 0. */
 static __always_inline __u32 udp_behind(const struct cursor *cursor)
 {
 	if (cursor->protocol == bpf_htons(ETH_P_IP)) {
@@ -192,17 +205,20 @@ static __always_inline __u32 udp_behind(const struct cursor *cursor)
 	return 0;
 }
 
-/* What a VXLAN or VXLAN-GPE header says of what follows it. False: it is neither. */
+/* Is this header behind UDP to `port` one of VXLAN or VXLAN-GPE? `*next` becomes the number of the
+ * protocol that it carries. */
 static __always_inline bool tunnel_carries(const struct vxlan_gpe_hdr *vxlan, __be16 port,
 					   __u8 *next)
 {
 	*next = port == bpf_htons(VXLAN_UDP_PORT) ? VXLAN_GPE_NEXT_ETHERNET : vxlan->next_protocol;
 	if (port == bpf_htons(VXLAN_UDP_PORT))
 		return vxlan->flags & VXLAN_GPE_FLAG_INSTANCE;
-	/* Whatever follows: only the flags are judged here. */
+	/* Whatever follows: `*next` is what the header says, so only its flags are judged. */
 	return port == bpf_htons(VXLAN_GPE_UDP_PORT) && vxlan_gpe_carries(vxlan, *next);
 }
 
+/* Move the cursor behind the headers of a VXLAN or VXLAN-GPE tunnel, up to the IP packet in it. It
+ * stays if there is no tunnel, which is no error. */
 static __always_inline int enter_tunnel(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	struct cursor inner = *cursor;
@@ -247,6 +263,7 @@ static __always_inline int enter_tunnel(struct cursor *cursor, struct sdnmon_fra
 
 /* --- IP --- */
 
+/* Read a TCP header. `left`, here and below: bytes of the IP packet from the cursor on. */
 static __always_inline int read_tcp(const struct cursor *cursor, struct sdnmon_frame *frame,
 				    __u32 left)
 {
@@ -259,7 +276,7 @@ static __always_inline int read_tcp(const struct cursor *cursor, struct sdnmon_f
 		return LACKS(cursor, struct tcphdr);
 	if (tcp->doff * 4 < sizeof(*tcp) || tcp->doff * 4 > left)
 		return SDNMON_BAD_TRANSPORT;
-	flags = (const void *)tcp + 12;
+	flags = (const void *)tcp + 12; /* behind the data offset, 4 bits that are masked below */
 	PUT(&frame->key, SDNMON_TP_SRC, __u16, tcp->source);
 	PUT(&frame->key, SDNMON_TP_DST, __u16, tcp->dest);
 	PUT(&frame->key, SDNMON_TCP_FLAGS, __u16, (*flags & bpf_htons(TCP_FLAGS)));
@@ -268,7 +285,7 @@ static __always_inline int read_tcp(const struct cursor *cursor, struct sdnmon_f
 	return SDNMON_READ;
 }
 
-/* UDP and SCTP begin alike. */
+/* Read the ports of UDP or SCTP, which begin alike. `bytes` is the length of the header. */
 static __always_inline int read_ports(const struct cursor *cursor, struct sdnmon_frame *frame,
 				      __u32 left, __u32 bytes)
 {
@@ -285,6 +302,7 @@ static __always_inline int read_ports(const struct cursor *cursor, struct sdnmon
 	return SDNMON_READ;
 }
 
+/* Read the type and code of ICMP or ICMPv6. */
 static __always_inline int read_icmp(const struct cursor *cursor, struct sdnmon_frame *frame,
 				     __u32 left)
 {
@@ -300,7 +318,9 @@ static __always_inline int read_icmp(const struct cursor *cursor, struct sdnmon_
 	return SDNMON_READ;
 }
 
-/* Behind the IP header, of whose packet `left` bytes are left. */
+/* Read a TCP, UDP or SCTP header. A merged frame is read so far for any fields, because
+ * packets_of() needs to know how long its headers are. The callers read ICMP, because IPv4 and IPv6
+ * have different numbers for it. */
 static __always_inline int read_transport(const struct cursor *cursor, struct sdnmon_frame *frame,
 					  __u8 protocol, __u32 left)
 {
@@ -318,6 +338,7 @@ static __always_inline int read_transport(const struct cursor *cursor, struct sd
 	}
 }
 
+/* Put the fields that IPv4 and IPv6 have in common. */
 static __always_inline void put_ip(struct sdnmon_frame *frame, __u8 protocol, __u8 traffic_class)
 {
 	PUT(&frame->key, SDNMON_IP_PROTO, __u8, protocol);
@@ -326,12 +347,13 @@ static __always_inline void put_ip(struct sdnmon_frame *frame, __u8 protocol, __
 	frame->has |= SDNMON_HAS_IP;
 }
 
+/* Read an IPv4 header and what follows it. */
 static __always_inline int read_ipv4(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	const struct iphdr *ip = PEEK(cursor, struct iphdr);
-	__u32 there = cursor->limit - cursor->at, total, bytes;
+	__u32 there = cursor->limit - cursor->at, total, bytes; /* there: bytes from here on */
 	__u8 protocol;
-	bool later;
+	bool later; /* a fragment other than the first: no transport header follows */
 
 	if (!ip)
 		return LACKS(cursor, struct iphdr);
@@ -391,6 +413,7 @@ static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol
 	return extension_bytes(*protocol, 0) ? SDNMON_TOO_LONG : SDNMON_READ;
 }
 
+/* Read an IPv6 header with its extension headers, and what follows them. */
 static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	const struct ipv6hdr *ip = PEEK(cursor, struct ipv6hdr);
@@ -405,7 +428,7 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 		return SDNMON_BAD_IP;
 	there = cursor->limit - cursor->at - sizeof(*ip);
 	left = bpf_ntohs(ip->payload_len);
-	if (left == 0 && frame->merged)
+	if (left == 0 && frame->merged) /* more than 64 KiB */
 		left = there;
 	if (left > there)
 		return SDNMON_TRUNCATED;
@@ -427,6 +450,7 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 	return read_transport(cursor, frame, protocol, left);
 }
 
+/* Read IP and what it carries, if the cursor is in front of IP. */
 static __always_inline int read_ip(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	if (cursor->protocol == bpf_htons(ETH_P_IP))
@@ -436,6 +460,7 @@ static __always_inline int read_ip(struct cursor *cursor, struct sdnmon_frame *f
 	return SDNMON_READ;
 }
 
+/* Is the frame read beyond Ethernet? A merged one is for any fields, as read_transport() says. */
 static __always_inline bool reads_ip(const struct sdnmon_frame *frame)
 {
 	return config.depth > SDNMON_TO_LINK || frame->merged;

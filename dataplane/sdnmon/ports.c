@@ -19,12 +19,12 @@
 #include "ports.h"
 #include "xdp_port.h"
 
-#define TC_PRIORITY 0x3000
+#define TC_PRIORITY 0x3000 /* of the filter in clsact */
 
 struct port {
 	enum hook hook;
 	int ifindex;
-	char path[PATH_MAX];
+	char path[PATH_MAX]; /* of what is pinned for it: FOLDER/HOOK_IFINDEX */
 };
 
 static void set_path(struct port *port, const char *folder)
@@ -35,7 +35,8 @@ static void set_path(struct port *port, const char *folder)
 
 /* --- one port --- */
 
-/* Attach by tcx, in front of other programs, which may take frames away. Returns 0, or -errno. */
+/* Attach by tcx, in front of other programs, which may take frames away, and pin the link. Returns
+ * 0, or -errno. */
 static int attach_tcx(const struct port *port, int program)
 {
 	int link = tcx_link(port->ifindex, AT_INGRESS, program, TCX_FIRST), error;
@@ -47,28 +48,30 @@ static int attach_tcx(const struct port *port, int program)
 	return error;
 }
 
-/* Attach without a link, or replace an earlier program. Returns 0, or -errno. */
-static int put(const struct port *port, const struct program *program)
+/* Attach by XDP or clsact, or replace the program of an earlier table. Returns 0, or -errno. */
+static int put_program(const struct port *port, const struct program *program)
 {
 	return port->hook == HOOK_XDP
 		       ? xdp_put_in_front(port->ifindex, program)
 		       : tool_filter_attach(port->ifindex, TC_PRIORITY, program->arrive);
 }
 
-/* Attach to a port, and pin what it needs. The pin comes first, so that a process that is killed
- * in between leaves no program that nobody knows. */
+/* Attach by XDP or clsact, which need no link. Pinned is instead the map of the programs that come
+ * next (XDP), or the program (clsact). The pin comes first, so that a process that is killed in
+ * between leaves no program that nobody knows. Returns 0, or -errno. */
 static int attach_pinned(const struct port *port, const struct program *program)
 {
 	int pinned = port->hook == HOOK_XDP ? program->forwarders : program->arrive;
 	int error = bpf_obj_pin(pinned, port->path);
 
 	if (!error)
-		error = put(port, program);
+		error = put_program(port, program);
 	if (error)
 		unlink(port->path);
 	return error;
 }
 
+/* Has the interface of a link been deleted? The kernel then gives 0 as its number. */
 static bool interface_is_gone(int link)
 {
 	struct bpf_link_info info = { 0 };
@@ -78,6 +81,8 @@ static bool interface_is_gone(int link)
 	return bpf_obj_get_info_by_fd(link, &info, &bytes) == 0 && info.xdp.ifindex == 0;
 }
 
+/* Have a port use another program; use_clsact() and use_xdp() are alike. Returns 0, or -errno;
+ * -ENODEV: its interface is gone. */
 static int use_tcx(const struct port *port, int program)
 {
 	int link = bpf_obj_get(port->path), error;
@@ -91,7 +96,7 @@ static int use_tcx(const struct port *port, int program)
 
 static int use_clsact(const struct port *port, const struct program *program)
 {
-	int error = put(port, program);
+	int error = put_program(port, program);
 
 	if (error)
 		return error;
@@ -102,18 +107,19 @@ static int use_clsact(const struct port *port, const struct program *program)
 
 static int use_xdp(const struct port *port, const struct program *program)
 {
-	int error = put(port, program);
+	int error = put_program(port, program);
 
 	if (error != -ENOENT)
 		return error;
-	/* The program that forwarded is gone, or the interface is. */
+	/* No XDP program is there any more, or the interface is gone. */
 	xdp_take_away(port->ifindex, program->forwarders);
 	return -ENODEV;
 }
 
+/* Detach from a port, and remove what is pinned for it. */
 static void detach(const struct port *port)
 {
-	int pinned = bpf_obj_get(port->path);
+	int pinned = bpf_obj_get(port->path); /* link, program or map, by the hook */
 
 	if (port->hook == HOOK_CLSACT)
 		tool_filter_detach(port->ifindex, TC_PRIORITY);
@@ -139,8 +145,10 @@ static bool read_name(const char *name, struct port *port)
 	return false;
 }
 
+/* Visits a port. A result other than 0 ends the visits. */
 typedef int (*port_visitor)(const struct port *port, void *context);
 
+/* Visit all ports. Returns what the last visitor returned; 0 if there are no ports. */
 static int for_each(const char *folder, port_visitor visit, void *context)
 {
 	DIR *files = opendir(folder);
@@ -161,7 +169,7 @@ static int for_each(const char *folder, port_visitor visit, void *context)
 	return error;
 }
 
-/* Have a port use these programs. If its interface is gone, forget it. */
+/* Have a port use these programs (port_visitor). If its interface is gone, forget it. */
 static int use_one(const struct port *port, void *context)
 {
 	const struct program *program = context;
@@ -191,13 +199,14 @@ static int detach_one(const struct port *port, void *context)
 	return 0;
 }
 
+/* A list of the numbers of interfaces, with room for `most`. */
 struct interfaces {
 	int *numbers;
 	unsigned int count, most;
 };
 
 /* Detach a port, unless it is at one of the kept interfaces. */
-static int keep_one(const struct port *port, void *context)
+static int detach_unless_kept(const struct port *port, void *context)
 {
 	const struct interfaces *kept = context;
 
@@ -212,9 +221,10 @@ void ports_keep(const char *folder, const int *ifindexes, unsigned int count)
 {
 	struct interfaces kept = { (int *)ifindexes, count, count };
 
-	for_each(folder, keep_one, &kept);
+	for_each(folder, detach_unless_kept, &kept);
 }
 
+/* Put a port's interface on the list, if there is room (port_visitor). */
 static int list_one(const struct port *port, void *context)
 {
 	struct interfaces *list = context;
@@ -238,11 +248,13 @@ void ports_detach_all(const char *folder)
 	rmdir(folder);
 }
 
+/* Where print_one() prints, and what between two ports. */
 struct printing {
 	FILE *out;
 	const char *separator;
 };
 
+/* Print a port (port_visitor). Its name is null if its interface is gone. */
 static int print_one(const struct port *port, void *context)
 {
 	struct printing *printing = context;
@@ -268,7 +280,7 @@ void ports_print(const char *folder, FILE *out)
 	fputc(']', out);
 }
 
-/* Find the port at this interface. Returns whether there is one. */
+/* Find the port at this interface. Returns whether there is one; `port` describes it then. */
 static bool find(const char *folder, int ifindex, struct port *port)
 {
 	port->ifindex = ifindex;
@@ -296,6 +308,8 @@ static int has_place_of(const struct port *port, void *context)
 	       SDNMON_XDP_PLACE(port->ifindex) == SDNMON_XDP_PLACE(other->ifindex);
 }
 
+/* Attach by this hook. Returns 0, or -errno; -EBUSY: with XDP, another port has the place that this
+ * interface needs. */
 static int attach_by(struct port *port, const char *folder, const struct program *program,
 		     enum hook hook)
 {
@@ -306,6 +320,7 @@ static int attach_by(struct port *port, const char *folder, const struct program
 	return hook == HOOK_TCX ? attach_tcx(port, program->arrive) : attach_pinned(port, program);
 }
 
+/* Attach by a hook, or by the best one for HOOK_AUTO. Returns 0, or -errno. */
 static int attach_port(struct port *port, const char *folder, const struct program *program,
 		       enum hook how)
 {
@@ -316,6 +331,7 @@ static int attach_port(struct port *port, const char *folder, const struct progr
 	return attach_by(port, folder, program, tcx_works() ? HOOK_TCX : HOOK_CLSACT);
 }
 
+/* Say why attaching failed with `error`, an -errno. */
 static const char *attach_error(const struct port *port, int error)
 {
 	if (port->hook == HOOK_XDP && error == -ENOENT)

@@ -17,18 +17,21 @@ int ports_attach(const char *folder, const char *interface, const struct program
 		 enum hook how);
 int ports_detach(const char *folder, const char *interface);
 
-/* Have all ports use these programs. Ports whose interfaces are gone are forgotten. */
+/* Have all ports use these programs, which a reset has made. Ports whose interfaces are gone are
+ * forgotten. */
 int ports_use(const char *folder, const struct program *program);
 
+/* Is there a port at this interface? */
 bool ports_have(const char *folder, int ifindex);
 
 /* Detach from all ports but those at these interfaces. */
 void ports_keep(const char *folder, const int *ifindexes, unsigned int count);
 
-/* List the interfaces of the ports, up to `most`. Returns how many are listed. */
+/* List the numbers of the ports' interfaces, up to `most`. Returns how many are listed. */
 unsigned int ports_list(const char *folder, int *ifindexes, unsigned int most);
 
+/* Detach from all ports, and remove the folder. */
 void ports_detach_all(const char *folder);
 
-/* Print the ports as an array of objects. */
+/* Print the ports as an array of JSON objects. */
 void ports_print(const char *folder, FILE *out);

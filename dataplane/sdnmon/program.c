@@ -22,7 +22,8 @@
 #define CONFIG_PIN "config"
 #define LIVE_PIN "live"
 
-/* Pins by their names, and where their descriptors are kept. */
+/* Initializes an array of struct pin: the names of the pins, and where their descriptors are
+ * kept. */
 #define PINS(program)                                                                              \
 	{                                                                                          \
 		{ "table", &(program)->table }, { "excluded", &(program)->excluded },              \
@@ -38,7 +39,7 @@
 
 struct pin {
 	const char *name;
-	int *fd;
+	int *fd; /* its descriptor is kept here */
 };
 
 __u64 program_epoch(const struct program *program)
@@ -55,6 +56,8 @@ void program_set_interval(const struct program *program, __u64 interval_ns)
 	struct sdnmon_live *live = program->live;
 	__u64 other = !live->clock;
 
+	/* The clock that is not in use is written, so that the programs never read half of a new
+	 * one. */
 	live->clocks[other] = (struct sdnmon_clock){
 		.since_ns = clock_ns(CLOCK),
 		.interval_ns = interval_ns,
@@ -63,14 +66,14 @@ void program_set_interval(const struct program *program, __u64 interval_ns)
 	__atomic_store_n(&live->clock, other, __ATOMIC_RELEASE);
 }
 
-/* Give the maps the sizes that the settings need. */
+/* Give the maps the sizes that the settings need. Returns 0; anything else with errno set. */
 static int set_sizes(struct sdnmon_bpf *skeleton, const struct sdnmon_config *config)
 {
 	__u32 key = config->words * (__u32)sizeof(__u32);
 	__u32 entry =
 		(__u32)(sizeof(struct sdnmon_entry) + config->slots * sizeof(struct sdnmon_slot));
-	/* Each flow that sampling left out takes a place there, so it has several times the
-	 * entries. */
+	/* Entries of the Bloom filter. Each flow that sampling left out takes one, so it has
+	 * several times those of the table. It must have one even if it is not used. */
 	__u32 marked = config->mode == SDNMON_BLOOM ? 8 * config->capacity : 1;
 
 	return bpf_map__set_key_size(skeleton->maps.table, key) ||
@@ -83,6 +86,7 @@ static int set_sizes(struct sdnmon_bpf *skeleton, const struct sdnmon_config *co
 	       bpf_map__set_max_entries(skeleton->maps.unmonitored, marked);
 }
 
+/* Pin a map or a program. Returns 0; anything else after complain(). */
 static int pin(const char *pins, const char *name, int fd)
 {
 	char path[PATH_MAX];
@@ -95,6 +99,8 @@ static int pin(const char *pins, const char *name, int fd)
 	return error;
 }
 
+/* Make the folder and pin all in it, with `benchmark` also the programs that vary packets. Returns
+ * 0; anything else after complain(). */
 static int pin_all(const char *pins, const struct sdnmon_bpf *skeleton, bool benchmark)
 {
 	const struct {
@@ -127,12 +133,14 @@ static int pin_all(const char *pins, const struct sdnmon_bpf *skeleton, bool ben
 	       pin(pins, "varied_xdp", bpf_program__fd(skeleton->progs.varied_xdp));
 }
 
-/* Take a map of an earlier table instead of a new one, if there is one (fd >= 0). */
+/* Take a map of an earlier table instead of a new one, if there is one (fd >= 0). Returns 0;
+ * anything else with errno set. */
 static int reuse(struct bpf_map *map, int fd)
 {
 	return fd >= 0 && bpf_map__reuse_fd(map, fd);
 }
 
+/* Load the programs with these settings, except `notify`. Returns 0, or -1 after complain(). */
 static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
 {
 	struct sdnmon_live *live = &skeleton->data_sdnmon->live;
@@ -170,6 +178,8 @@ int program_create(const char *pins, const struct settings *settings, struct pro
 		complain("cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
+	/* All is opened again by its pins, because the skeleton closes its descriptors at the
+	 * end. */
 	error = load(skeleton, settings) ||
 		pin_all(pins, skeleton, settings->config.varied_flows > 0) ||
 		program_open(pins, program);
@@ -179,6 +189,7 @@ int program_create(const char *pins, const struct settings *settings, struct pro
 	return error ? -1 : 0;
 }
 
+/* Return the descriptor of what is pinned; negative after complain(). */
 static int open_pin(const char *pins, const char *name)
 {
 	char path[PATH_MAX];
@@ -191,6 +202,7 @@ static int open_pin(const char *pins, const char *name)
 	return fd;
 }
 
+/* Map the memory of a map that is pinned. Returns NULL after complain(). */
 static void *map_memory(const char *pins, const char *name, size_t bytes, int protection)
 {
 	int fd = open_pin(pins, name);
@@ -218,6 +230,7 @@ void program_close(struct program *program)
 			close(*all[i].fd);
 }
 
+/* Open all that is pinned, as far as possible. Returns 0, or -1 after complain(). */
 static int open_all(const char *pins, struct program *program)
 {
 	const struct pin all[] = PINS(program);
@@ -236,6 +249,7 @@ int program_open(const char *pins, struct program *program)
 {
 	const struct pin all[] = PINS(program);
 
+	/* So that program_close() closes only what was opened. */
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		*all[i].fd = -1;
 	program->config = NULL;

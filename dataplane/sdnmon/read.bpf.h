@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a whole frame, once for each context in which programs get it: the includer defines
- * SDNMON_CONTEXT, a type with `data` and `data_end`, and SDNMON_NAMED, which gives a function a name of
- * its own. */
+ * SDNMON_CONTEXT, a type with `data` and `data_end`, and SDNMON_NAMED, which gives a function a
+ * name of its own. */
 
 #include "parse.bpf.h"
 
+/* Set the cursor to where reading of the frame stopped; at first, to its start. */
 static __always_inline void
 SDNMON_NAMED(begin)(SDNMON_CONTEXT *ctx, const struct sdnmon_frame *frame, struct cursor *cursor)
 {
@@ -15,15 +16,17 @@ SDNMON_NAMED(begin)(SDNMON_CONTEXT *ctx, const struct sdnmon_frame *frame, struc
 	cursor->protocol = frame->protocol;
 }
 
-/* Global functions: the verifier looks at each of them once, not at all ways through both. */
+/* The verifier checks each of these two global functions by itself, not all ways through both. It
+ * demands that they compare `frame` with NULL. For a table that does not look into tunnels nobody
+ * calls them, and the verifier drops the rest. */
 
-/* Ethernet, tunnels, NSH. */
+/* Read Ethernet, and a tunnel or NSH up to the IP packet in it. The frame keeps where that is. */
 __noinline int SDNMON_NAMED(sdnmon_read_outside)(SDNMON_CONTEXT *ctx, struct sdnmon_frame *frame)
 {
 	struct cursor cursor;
 	int reason;
 
-	if (!frame || !config.looks_into_tunnels) /* then they are not needed */
+	if (!frame || !config.looks_into_tunnels)
 		return SDNMON_TRUNCATED;
 	SDNMON_NAMED(begin)(ctx, frame, &cursor);
 	reason = read_link(&cursor, frame, true);
@@ -36,18 +39,19 @@ __noinline int SDNMON_NAMED(sdnmon_read_outside)(SDNMON_CONTEXT *ctx, struct sdn
 	return reason;
 }
 
-/* IP, and what it carries. */
+/* Read IP and the transport header from where sdnmon_read_outside() stopped. */
 __noinline int SDNMON_NAMED(sdnmon_read_ip)(SDNMON_CONTEXT *ctx, struct sdnmon_frame *frame)
 {
 	struct cursor cursor;
 
-	if (!frame || !config.looks_into_tunnels) /* then they are not needed */
+	if (!frame || !config.looks_into_tunnels)
 		return SDNMON_TRUNCATED;
 	SDNMON_NAMED(begin)(ctx, frame, &cursor);
 	return read_ip(&cursor, frame);
 }
 
-/* Without tunnels there are few ways, and one function is faster. */
+/* Read a frame without looking into tunnels. There are few ways through it, and one function is
+ * faster than two. */
 static __noinline int SDNMON_NAMED(read_plain)(SDNMON_CONTEXT *ctx, struct sdnmon_frame *frame)
 {
 	struct cursor cursor;
@@ -58,7 +62,8 @@ static __noinline int SDNMON_NAMED(read_plain)(SDNMON_CONTEXT *ctx, struct sdnmo
 	return reason == SDNMON_READ && reads_ip(frame) ? read_ip(&cursor, frame) : reason;
 }
 
-/* SDNMON_READ, or why the frame has no key (enum sdnmon_total), or SDNMON_NOT_LINEAR. */
+/* Read a frame to its key, which is not masked yet. Returns SDNMON_READ, or why the frame has no
+ * key (enum sdnmon_total), or SDNMON_NOT_LINEAR. */
 static __always_inline int SDNMON_NAMED(read_frame)(SDNMON_CONTEXT *ctx, struct sdnmon_frame *frame)
 {
 	int reason;

@@ -14,9 +14,10 @@
 #define SDNMON_NAMED(name) name##_xdp
 #include "read.bpf.h"
 
-#define LINEAR_BYTES 256 /* where headers are, when the kernel is asked to put them in front */
+#define LINEAR_BYTES 256 /* so many the kernel is asked to put where they can be read directly */
 
-/* Packets for which a frame stands, and their bytes: each has the headers. */
+/* Return for how many packets a frame stands, and let `*bytes` have the bytes of all of them: each
+ * has the headers, and the tag that the kernel has taken out. */
 static __always_inline __u64 packets_of(const struct __sk_buff *skb,
 					const struct sdnmon_frame *frame, __u64 *bytes)
 {
@@ -32,13 +33,16 @@ static __always_inline __u64 packets_of(const struct __sk_buff *skb,
 	return packets;
 }
 
-static __always_inline void add(struct sdnmon_totals *mine, enum sdnmon_total total, __u64 packets)
+static __always_inline void add_to_total(struct sdnmon_totals *mine, enum sdnmon_total total,
+					 __u64 packets)
 {
-	if (total < SDNMON_TOTALS)
+	if (total < SDNMON_TOTALS) /* it always is, but the verifier must see it */
 		mine->packets[total] += packets;
 }
 
-/* Count a frame that was read: `reason` says how. */
+/* Count the packets of a frame in the totals, and in the entry of their flow, if it is monitored.
+ * `reason` is what reading the frame returned: SDNMON_READ, or the total of malformed frames that
+ * counts it. */
 static __always_inline void observe(struct sdnmon_frame *frame, int reason, __u64 packets,
 				    __u64 bytes)
 {
@@ -49,7 +53,7 @@ static __always_inline void observe(struct sdnmon_frame *frame, int reason, __u6
 	mine = bpf_map_lookup_elem(&totals, &only);
 	if (!mine)
 		return;
-	add(mine, SDNMON_RECEIVED, packets);
+	add_to_total(mine, SDNMON_RECEIVED, packets);
 	if (reason == SDNMON_READ && !config.has_link_fields && !(frame->has & config.headers))
 		reason = SDNMON_WITHOUT_FIELDS;
 	if (reason == SDNMON_READ && config.mode != SDNMON_PARSE) {
@@ -57,9 +61,11 @@ static __always_inline void observe(struct sdnmon_frame *frame, int reason, __u6
 		reason = monitor(&frame->key, hash, packets, bytes);
 	}
 	if (reason != SDNMON_READ)
-		add(mine, (enum sdnmon_total)reason, packets);
+		add_to_total(mine, (enum sdnmon_total)reason, packets);
 }
 
+/* Read and count a frame at tc. If its headers cannot be read directly, the kernel first puts them
+ * in one piece. */
 static __always_inline void observe_skb(struct __sk_buff *skb)
 {
 	struct sdnmon_frame frame;
@@ -81,7 +87,8 @@ static __always_inline void observe_skb(struct __sk_buff *skb)
 	observe(&frame, reason, packets, bytes);
 }
 
-/* All of the frame is in one piece, its tags in it, and it is one packet. */
+/* Read and count a frame at XDP, where it is in one piece, has all tags in it, and is one
+ * packet. */
 static __always_inline void observe_xdp(struct xdp_md *ctx)
 {
 	struct sdnmon_frame frame;
@@ -95,6 +102,7 @@ static __always_inline void observe_xdp(struct xdp_md *ctx)
 	observe(&frame, reason == SDNMON_NOT_LINEAR ? SDNMON_TOO_LONG : reason, 1, frame.length);
 }
 
+/* Count at a port with tcx or clsact. */
 SEC("tc")
 int arrive(struct __sk_buff *skb)
 {
@@ -102,7 +110,8 @@ int arrive(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC; /* programs of others come next */
 }
 
-/* Programs that were at interfaces before `arrive_xdp`, and decide what becomes of their frames. */
+/* XDP programs that were at interfaces before `arrive_xdp`, by SDNMON_XDP_PLACE(). They decide what
+ * becomes of the frames. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, SDNMON_XDP_PLACES);
@@ -110,18 +119,20 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } forwarders SEC(".maps");
 
-/* In front of an XDP program that takes frames before tc. */
+/* Count at a port with XDP, then call the program that was there before. */
 SEC("xdp")
 int arrive_xdp(struct xdp_md *ctx)
 {
 	observe_xdp(ctx);
 	bpf_tail_call(ctx, &forwarders, SDNMON_XDP_PLACE(ctx->ingress_ifindex));
-	return XDP_PASS; /* it is gone */
+	return XDP_PASS; /* the call failed: that program is gone */
 }
 
-/* Of the benchmark: the source address of an IPv4 packet is another one each time. */
+/* The benchmark's programs give an IPv4 packet another source address each time. `varied_turn`
+ * is the last one. */
 __u32 varied_turn;
 
+/* Give the packet the next source address. Returns -1 if it is too short. */
 static __always_inline int vary(void *start, const void *end)
 {
 	struct iphdr *ip = start + sizeof(struct ethhdr);
@@ -154,12 +165,15 @@ int varied_xdp(struct xdp_md *ctx)
 
 /* --- changes of the table --- */
 
+/* Let the next crossing of the threshold notify, if there are few enough entries. */
 static __always_inline void rearm(void)
 {
 	if (READ(live.entries) <= READ(live.rearm))
 		live.armed = 1;
 }
 
+/* Insert an added entry, which sampling does not concern, or make one of an entry that is there. At
+ * the limit, an entry that is there stays what it was. */
 static __always_inline enum sdnmon_answer add_entry(struct sdnmon_key *key)
 {
 	__u64 hash = hash_key(key);
@@ -176,6 +190,7 @@ static __always_inline enum sdnmon_answer add_entry(struct sdnmon_key *key)
 	return answer;
 }
 
+/* Remove an entry. With `unsampled`, it stays if it was added, or is sampled (mode SDNMON_HASH). */
 static __always_inline enum sdnmon_answer remove_entry(struct sdnmon_key *key, bool unsampled)
 {
 	__u64 hash = hash_key(key);
@@ -190,6 +205,7 @@ static __always_inline enum sdnmon_answer remove_entry(struct sdnmon_key *key, b
 	return SDNMON_DONE;
 }
 
+/* Set the threshold of notifications. One that is exceeded already is notified at once. */
 static __always_inline enum sdnmon_answer set_notify(const struct sdnmon_change *change)
 {
 	live.notify = change->notify;
@@ -199,7 +215,8 @@ static __always_inline enum sdnmon_answer set_notify(const struct sdnmon_change 
 	return SDNMON_DONE;
 }
 
-/* In the kernel, so that a process that is killed does not leave an entry uncounted. */
+/* Change the table for the user side. Returns enum sdnmon_answer. The kernel changes an entry and
+ * counts it in one step, even if the process is killed meanwhile. */
 SEC("syscall")
 int change_table(struct sdnmon_change *change)
 {

@@ -26,13 +26,14 @@ int state_init(struct state *state, const char *folder)
 	char parent[PATH_MAX], *slash;
 
 	*state = (struct state){ .folder = folder, .locked = -1 };
-	if (strlen(folder) > PATH_MAX - 16) {
+	if (strlen(folder) > PATH_MAX - 16) { /* room for the names below */
 		complain("--state: the path is too long");
 		return -1;
 	}
 	sprintf(state->current, "%s/current", folder);
 	sprintf(state->next, "%s/next", folder);
 	sprintf(state->ports, "%s/ports", folder);
+	/* The folder may not be there yet, but its parent is. */
 	strcpy(parent, folder);
 	slash = strrchr(parent, '/');
 	if (slash && slash > parent)
@@ -58,7 +59,7 @@ static bool is_there_still(const struct state *state)
 	       locked.st_ino == there.st_ino;
 }
 
-/* Lock the folder. Returns 0, or -errno. */
+/* Lock the folder, waiting at most so long (negative: for ever). Returns 0, or -errno. */
 static int take(int fd, int wait_ms)
 {
 	if (wait_ms < 0)
@@ -84,7 +85,7 @@ int state_lock(struct state *state, int wait_ms)
 		}
 		state->locked = open(state->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (state->locked < 0)
-			error = errno == ENOENT ? 0 : -errno;
+			error = errno == ENOENT ? 0 : -errno; /* removed since mkdir(): again */
 		else
 			error = take(state->locked, wait_ms);
 	} while (!error && (state->locked < 0 || !is_there_still(state)));
@@ -110,6 +111,7 @@ bool state_is_on(const struct state *state)
 	return access(state->current, F_OK) == 0;
 }
 
+/* Return the inode of a folder; 0 if it is not there. */
 static ino_t number_of(const char *folder)
 {
 	struct stat found;
@@ -136,6 +138,7 @@ int state_open(struct state *state)
 		return -1;
 	state->is_open = true;
 	state->opened = number_of(state->current);
+	/* A process was killed during a reset: ports may use the programs of `next`. */
 	if (access(state->next, F_OK) == 0) {
 		if (ports_use(state->ports, &state->program))
 			return -1;
@@ -153,7 +156,7 @@ void state_close(struct state *state)
 
 /* --- on, reset, off --- */
 
-/* Use new programs from now on, instead of those that are open. */
+/* Let the open state be these new programs, which are `current` already. */
 static void use(struct state *state, const struct program *created)
 {
 	state_close(state);
@@ -173,6 +176,7 @@ int state_begin(struct state *state, const struct settings *settings)
 		program_close(&created);
 		return -1;
 	}
+	/* Last, so that `current` is there only when it is complete. */
 	if (rename(state->next, state->current)) {
 		complain("cannot name %s: %s", state->current, strerror(errno));
 		program_close(&created);
@@ -202,6 +206,7 @@ int state_reset(struct state *state, const struct settings *settings)
 		ports_use(state->ports, &state->program);
 		error = -1;
 	}
+	/* The old programs, or after an error the new ones. */
 	program_unpin(state->next);
 	if (error)
 		program_close(&created);

@@ -16,7 +16,7 @@
 struct state {
 	const char *folder;
 	char current[PATH_MAX], next[PATH_MAX], ports[PATH_MAX];
-	struct program program; /* if is_open */
+	struct program program; /* only if `is_open` */
 	bool is_open;
 	ino_t opened; /* inode of `current`, which is another folder after a reset */
 	int locked; /* descriptor of the lock; -1: none */
@@ -30,9 +30,11 @@ int state_init(struct state *state, const char *folder);
 int state_lock(struct state *state, int wait_ms);
 void state_unlock(struct state *state);
 
+/* Does the state say that monitoring is on, whichever process began it? */
 bool state_is_on(const struct state *state);
 
-/* Is the open state still the one that is there? */
+/* Is the open state still the one in use? A reset, or off and on, by another process replaces
+ * it. */
 bool state_is_current(const struct state *state);
 
 /* Open the state that is there, if it is not open yet, and undo a reset during which a process

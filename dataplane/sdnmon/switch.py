@@ -52,8 +52,8 @@ class Table:
 
 
 class MonitoredSwitch:
-    """Monitors some interfaces by sfc-sdnmon. The state is in a BPF file system; no process
-    runs."""
+    """Monitors some interfaces by sfc-sdnmon: `on`, `detach`, then `table`, and `off` at the end.
+    The state is in a BPF file system; no process runs."""
 
     def __init__(self, host: Host, state: Path) -> None:
         """`host`: in the network namespace of the ports; `state`: a folder that does not exist yet,
@@ -83,6 +83,7 @@ class MonitoredSwitch:
         lines = self._lines("entries")
         head = next(lines)
         windows = self._windows(head)
+        # The windows are the epochs from the oldest on; one for the time before may precede them.
         first = head["oldest_epoch"] - (len(windows) - (head["epoch"] - head["oldest_epoch"] + 1))
         found: list[Entry] = []
         for line in lines:
@@ -99,8 +100,8 @@ class MonitoredSwitch:
         self._run("off")
 
     def _windows(self, head: Mapping[str, Any]) -> tuple[Window, ...]:
-        """Return the windows of the counter buffers' epochs, in front of them one for the time
-        before."""
+        """Return a window for each epoch in the counter buffers. If they do not go back to the
+        start, a window for the time before comes first. `head` is the first line of `entries`."""
         slot_ns = round(head["interval_ms"] * _NS_PER_MS)
         starts = [
             self._began_ns + (epoch - 1) * slot_ns
@@ -108,14 +109,16 @@ class MonitoredSwitch:
         ]
         if head["oldest_epoch"] > 1:
             starts.insert(0, self._began_ns)
-        # Epochs after the end have no packets.
+        # The last epoch may have begun after the end; it has no packets then.
         ends = [*starts[1:], max(self._ended_ns, starts[-1])]
         return tuple(Window(*both) for both in zip(starts, ends, strict=True))
 
     def _lines(self, command: str) -> Iterator[dict[str, Any]]:
+        """Run a command, and yield the JSON objects that it prints. Raises MeasurementError."""
         return map(json.loads, self._run(command).splitlines())
 
     def _run(self, *words: str) -> bytes:
+        """Run a command, and return what it prints. Raises MeasurementError with its complaint."""
         done = self._host.run([*self._argv, *words], timeout_s=_TIMEOUT_S, check=False)
         if done.returncode:
             complaint = done.stderr.decode(errors="replace").strip()
@@ -127,8 +130,9 @@ class MonitoredSwitch:
 
 
 def _entry(line: Mapping[str, Any], first: int, oldest: int) -> Entry:
-    """Read an entry. `first` is the epoch of the first window. If it is before `oldest`, that
-    window has what the counter buffers no longer hold: the total without the slots."""
+    """Read an entry from a line. `first` is the epoch of the first window. If it is before
+    `oldest`, that window gets what the counter buffers no longer hold: the total without the
+    slots."""
     windows = [(epoch - first, packets, size) for epoch, packets, size in line["intervals"][::-1]]
     packets = line["packets"] - sum(count for _, count, _ in windows)
     size_bytes = line["bytes"] - sum(size for *_, size in windows)

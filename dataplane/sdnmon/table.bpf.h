@@ -7,7 +7,8 @@
 
 struct sdnmon_live live SEC(SDNMON_LIVE) = {};
 
-/* The sizes of keys and entries are set before the maps are created. */
+/* The monitoring table: key -> struct sdnmon_entry. The user side sets the sizes of keys and
+ * entries, here and below, before the maps are created. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -15,7 +16,7 @@ struct {
 	__uint(value_size, sizeof(struct sdnmon_entry));
 } table SEC(".maps");
 
-/* An entry of zeros: a program has no room for one. */
+/* An entry of zeros, for insertion: a program has no room for one on its stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -23,7 +24,7 @@ struct {
 	__uint(value_size, sizeof(struct sdnmon_entry));
 } blank SEC(".maps");
 
-/* Flows that were removed. The user side writes it. */
+/* Flows that the controller removed, in the mode SDNMON_HASH. The user side writes it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -32,7 +33,7 @@ struct {
 	__uint(value_size, sizeof(__u8));
 } excluded SEC(".maps");
 
-/* Flows that sampling left out, in the mode SDNMON_BLOOM. */
+/* Flows that sampling left out or the controller removed, in the mode SDNMON_BLOOM. */
 struct {
 	__uint(type, BPF_MAP_TYPE_BLOOM_FILTER);
 	__uint(max_entries, 1);
@@ -40,8 +41,8 @@ struct {
 	__uint(map_extra, SDNMON_BLOOM_HASHES);
 } unmonitored SEC(".maps");
 
-/* A bit by hash for each entry that was added: without it, packets of flows outside of the sample need
- * not be looked up. */
+/* Bits, of which the hash of each added entry sets one. A flow outside of the sample needs no
+ * lookup in the table if its bit is 0. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -51,15 +52,18 @@ struct {
 
 TABLE(totals, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct sdnmon_totals, 0);
 
+/* Notifications, each a struct sdnmon_event. The user side reads them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 64 * 1024);
 } events SEC(".maps");
 
+/* Read a value that other CPUs or the user side may change at any time. */
 #define READ(place) (*(const volatile typeof(place) *)&(place))
 
 /* --- marks of added entries --- */
 
+/* Return the word of `marks` that has the bit of this hash; NULL for the verifier alone. */
 static __always_inline __u64 *mark_word(__u64 hash)
 {
 	__u32 only = 0;
@@ -68,6 +72,7 @@ static __always_inline __u64 *mark_word(__u64 hash)
 	return words ? words + (hash >> 32 & (SDNMON_MARK_BITS - 1)) / 64 : NULL;
 }
 
+/* May a flow with this hash have been added? */
 static __always_inline bool is_marked(__u64 hash)
 {
 	const __u64 *word = READ(live.marks) ? mark_word(hash) : NULL;
@@ -75,6 +80,7 @@ static __always_inline bool is_marked(__u64 hash)
 	return word && READ(*word) >> (hash >> 32 & 63) & 1;
 }
 
+/* Note that a flow with this hash was added. */
 static __always_inline void mark(__u64 hash)
 {
 	__u64 *word = mark_word(hash);
@@ -86,7 +92,8 @@ static __always_inline void mark(__u64 hash)
 
 /* --- entries --- */
 
-/* More entries than the controller wants: tell it once, until there were fewer. */
+/* Notify if there are more entries than the threshold. After that, no more notifications come until
+ * rearm() sees that enough entries were removed. */
 static __always_inline void notify_of(__u64 entries)
 {
 	struct sdnmon_event event = { .notify = READ(live.notify) };
@@ -97,12 +104,15 @@ static __always_inline void notify_of(__u64 entries)
 	event.entries = entries;
 	event.time_ns = bpf_ktime_get_ns();
 	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+		/* The ring is full: the next entry tries again. */
 		live.armed = 1;
 	else
 		__sync_fetch_and_add(&live.notifications, 1);
 }
 
-/* Room is taken before the entry is inserted, so that CPUs do not exceed the limit together. */
+/* Insert an entry without counts. Returns SDNMON_DONE, SDNMON_NO_ROOM, or SDNMON_THERE_ALREADY if
+ * another CPU was faster. Room is taken before the entry is inserted, so that CPUs do not exceed
+ * the limit together. */
 static __always_inline enum sdnmon_answer insert_blank(const struct sdnmon_key *key)
 {
 	__u32 only = 0;
@@ -120,14 +130,15 @@ static __always_inline enum sdnmon_answer insert_blank(const struct sdnmon_key *
 	error = bpf_map_update_elem(&table, key, zeros, BPF_NOEXIST);
 	if (error) {
 		__sync_fetch_and_add(&live.entries, -1);
-		/* -EEXIST: another CPU was faster. */
+		/* -EEXIST */
 		return error == -17 ? SDNMON_THERE_ALREADY : SDNMON_NO_ROOM;
 	}
 	notify_of(before + 1);
 	return SDNMON_DONE;
 }
 
-/* The time to a few milliseconds, which costs less than the exact one. */
+/* Return the epoch of now. Its clock is right to a few milliseconds, and costs less than the exact
+ * one. */
 static __always_inline __u64 current_epoch(void)
 {
 	const struct sdnmon_clock *clock = &live.clocks[READ(live.clock) & 1];
@@ -136,8 +147,9 @@ static __always_inline __u64 current_epoch(void)
 	return READ(clock->first) + (now > since ? (now - since) / READ(clock->interval_ns) : 0);
 }
 
-/* The first packet of an epoch keeps the counts as they were. Totals are never lost: a packet that
- * another CPU counts meanwhile is at worst in the epoch before. */
+/* Begin an epoch of an entry, whose last one was `before`: the slot of the new one keeps the counts
+ * as they are. Only one CPU does so. Counts are never lost: a packet that another CPU counts
+ * meanwhile is at worst in the epoch before. */
 static __always_inline void begin_epoch(struct sdnmon_entry *entry, __u64 before, __u64 epoch)
 {
 	__u32 place = epoch % config.slots;
@@ -145,17 +157,18 @@ static __always_inline void begin_epoch(struct sdnmon_entry *entry, __u64 before
 
 	if (__sync_val_compare_and_swap(&entry->epoch, before, epoch) != before)
 		return;
+	/* For the verifier, as is the barrier: the addition stays behind this check. */
 	if (place >= config.slots)
 		return;
-	/* The addition stays behind the check, for the verifier. */
 	barrier_var(place);
 	slot = &entry->slots[place];
 	slot->packets = READ(entry->packets);
 	slot->bytes = READ(entry->bytes);
-	/* Last, and not before the others: who reads a slot finds it whole, or as old. */
+	/* The epoch comes last, so that whoever reads it finds the counts that belong to it. */
 	__sync_lock_test_and_set(&slot->epoch, epoch);
 }
 
+/* Count packets in an entry. */
 static __always_inline void count(struct sdnmon_entry *entry, __u64 packets, __u64 bytes)
 {
 	__u64 epoch = current_epoch(), before = READ(entry->epoch);
@@ -168,17 +181,19 @@ static __always_inline void count(struct sdnmon_entry *entry, __u64 packets, __u
 
 /* --- sampling --- */
 
+/* Was the flow removed? As long as none was, nothing needs to be looked up. */
 static __always_inline bool is_excluded(const struct sdnmon_key *key)
 {
 	return READ(live.exclusions) && bpf_map_lookup_elem(&excluded, key);
 }
 
-/* May a flow without an entry have one? */
+/* Decide whether a flow without an entry gets one. Returns SDNMON_MONITORED if so, else the total
+ * that counts its packet. */
 static __always_inline enum sdnmon_total draw(const struct sdnmon_key *key)
 {
 	if (is_excluded(key))
 		return SDNMON_EXCLUDED;
-	/* Before it is drawn: a flow that finds no room is not marked. */
+	/* Before the draw, so that a flow that finds no room does not get into `unmonitored`. */
 	if (READ(live.entries) >= READ(live.limit))
 		return SDNMON_OVERFLOWED;
 	if (config.mode == SDNMON_BLOOM && bpf_get_prandom_u32() >= READ(live.ratio)) {
@@ -196,7 +211,8 @@ static __always_inline bool left_out(const struct sdnmon_key *key, __u64 hash)
 	return bpf_map_peek_elem(&unmonitored, (void *)key) == 0;
 }
 
-/* Count packets of a flow, if it is monitored. */
+/* Count packets in the entry of their flow, which is made if the flow is to be monitored. Returns
+ * the total that counts these packets. */
 static __always_inline enum sdnmon_total monitor(const struct sdnmon_key *key, __u64 hash,
 						 __u64 packets, __u64 bytes)
 {
@@ -204,6 +220,7 @@ static __always_inline enum sdnmon_total monitor(const struct sdnmon_key *key, _
 	struct sdnmon_entry *entry;
 	enum sdnmon_total drawn;
 
+	/* Outside of the sample only added entries count, and this flow has none. */
 	if (outside && !is_marked(hash))
 		return SDNMON_UNSAMPLED;
 	entry = bpf_map_lookup_elem(&table, key);
@@ -211,7 +228,7 @@ static __always_inline enum sdnmon_total monitor(const struct sdnmon_key *key, _
 		count(entry, packets, bytes);
 		return SDNMON_MONITORED;
 	}
-	if (outside)
+	if (outside) /* with no entry, or one from the time of a higher ratio */
 		return SDNMON_UNSAMPLED;
 	drawn = draw(key);
 	if (drawn != SDNMON_MONITORED)

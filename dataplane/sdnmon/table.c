@@ -11,7 +11,7 @@
 #include "hash.h"
 #include "table.h"
 
-#define BATCH 4096 /* entries that are read at once: more than any bucket has */
+#define BATCH 4096 /* read at once: the kernel reads whole buckets, and none has more */
 
 /* --- changes --- */
 
@@ -44,13 +44,15 @@ int table_add(const struct program *program, const struct sdnmon_key *key,
 	return 0;
 }
 
-/* Exclude a flow, before its entry goes: otherwise its next packet would make a new one. */
+/* Exclude a flow, before its entry goes: otherwise its next packet would make a new one. Returns 0,
+ * or -1 after complain(). */
 static int keep_out(const struct program *program, const struct sdnmon_key *key)
 {
 	const __u8 yes = 1;
 	int error;
 
 	if (program->config->mode == SDNMON_BLOOM) {
+		/* A Bloom filter has values only. */
 		error = bpf_map_update_elem(program->unmonitored, NULL, key, BPF_ANY);
 	} else {
 		error = bpf_map_update_elem(program->excluded, key, &yes, BPF_ANY);
@@ -83,6 +85,7 @@ int table_set_notify(const struct program *program, __u64 entries)
 	struct sdnmon_change asked = {
 		.operation = SDNMON_SET_NOTIFY,
 		.notify = entries,
+		/* Lower, so that entries that come and go at the threshold notify once. */
 		.rearm = entries * 9 / 10,
 	};
 
@@ -91,6 +94,8 @@ int table_set_notify(const struct program *program, __u64 entries)
 
 /* --- walks --- */
 
+/* Visits an entry, of which it gets a copy that it may change. Returns 0 to go on, or -1 after
+ * complain(). */
 typedef int (*entry_visitor)(const struct program *program, const struct sdnmon_key *key,
 			     struct sdnmon_entry *entry, void *context);
 
@@ -104,6 +109,7 @@ static size_t entry_bytes(const struct program *program)
 	return sizeof(struct sdnmon_entry) + program->config->slots * sizeof(struct sdnmon_slot);
 }
 
+/* Visit the entries that one system call has read. Returns 0, or -1 if a visitor did. */
 static int visit_batch(const struct program *program, const char *keys, char *entries, __u32 count,
 		       entry_visitor visit, void *context)
 {
@@ -118,7 +124,8 @@ static int visit_batch(const struct program *program, const char *keys, char *en
 }
 
 /* Visit all entries. One system call reads thousands of them. An entry that is added or removed
- * meanwhile may be visited twice or not at all; each other entry is visited once. */
+ * meanwhile may be visited twice or not at all; each other entry is visited once. Returns 0, or -1
+ * after complain(). */
 static int walk(const struct program *program, entry_visitor visit, void *context)
 {
 	char *keys = malloc(BATCH * key_bytes(program));
@@ -131,7 +138,7 @@ static int walk(const struct program *program, entry_visitor visit, void *contex
 		count = BATCH;
 		error = bpf_map_lookup_batch(program->table, first ? NULL : &place, &place, keys,
 					     entries, &count, NULL);
-		if (!error || error == -ENOENT)
+		if (!error || error == -ENOENT) /* -ENOENT: these are the last ones */
 			stopped = visit_batch(program, keys, entries, count, visit, context);
 		first = false;
 	}
@@ -142,6 +149,7 @@ static int walk(const struct program *program, entry_visitor visit, void *contex
 	return !stopped && error == -ENOENT ? 0 : -1;
 }
 
+/* Does sampling choose this flow, which has an entry? In SDNMON_BLOOM the entry says so. */
 static bool is_sampled(const struct program *program, const struct sdnmon_key *key)
 {
 	const struct sdnmon_config *config = program->config;
@@ -154,7 +162,8 @@ static bool is_sampled(const struct program *program, const struct sdnmon_key *k
 	return sdnmon_finish(sum) >> 32 < program->live->ratio;
 }
 
-/* Remove an entry that is sampled no longer, and that the controller has not added. */
+/* Remove an entry that is sampled no longer, and that the controller has not added (entry_visitor).
+ * `context` counts those that were removed. */
 static int prune_one(const struct program *program, const struct sdnmon_key *key,
 		     struct sdnmon_entry *entry, void *context)
 {
@@ -177,6 +186,7 @@ int table_prune(const struct program *program, unsigned long *removed)
 
 /* --- counts --- */
 
+/* What print_one() needs to know of the whole table. */
 struct printing {
 	FILE *out;
 	__u64 epoch, oldest; /* the epoch of now, and the oldest one that is kept */
@@ -207,7 +217,7 @@ static bool is_whole(const struct program *program, const struct sdnmon_entry *e
 static void print_intervals(const struct program *program, const struct sdnmon_entry *entry,
 			    const struct printing *printing)
 {
-	__u64 packets = entry->packets, bytes = entry->bytes;
+	__u64 packets = entry->packets, bytes = entry->bytes; /* at the end of `epoch` */
 	__u64 newest = entry->epoch > printing->epoch ? entry->epoch : printing->epoch;
 	const char *separator = "";
 
@@ -228,12 +238,14 @@ static void print_intervals(const struct program *program, const struct sdnmon_e
 	fputs("]", printing->out);
 }
 
+/* Print the line of an entry, unless it was removed meanwhile (entry_visitor). */
 static int print_one(const struct program *program, const struct sdnmon_key *key,
 		     struct sdnmon_entry *entry, void *context)
 {
 	struct printing *printing = context;
 	FILE *out = printing->out;
 
+	/* Read it again until no packet comes meanwhile. */
 	while (!is_whole(program, entry))
 		if (bpf_map_lookup_elem(program->table, key, entry))
 			return 0; /* removed meanwhile */

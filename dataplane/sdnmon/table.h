@@ -16,12 +16,13 @@ int table_add(const struct program *program, const struct sdnmon_key *key,
 int table_remove(const struct program *program, const struct sdnmon_key *key,
 		 enum sdnmon_answer *answer);
 
-/* Remove the entries of flows that are no longer sampled, because the ratio was lowered. */
+/* Remove the entries of flows that are no longer sampled, because the ratio was lowered. `*removed`
+ * becomes their number, also if it fails halfway. */
 int table_prune(const struct program *program, unsigned long *removed);
 
 /* Have a notification come when there are more entries; 0: never. */
 int table_set_notify(const struct program *program, __u64 entries);
 
-/* Print all entries, a line each. A line before them says of which epochs they are, one behind
- * them how many there are. */
+/* Print all entries as JSON, a line each. A first line says which epochs they cover, a last one how
+ * many entries there are. */
 int table_print(const struct program *program, FILE *out);

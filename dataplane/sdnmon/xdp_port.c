@@ -31,7 +31,8 @@ int xdp_put_in_front(int ifindex, const struct program *program)
 
 	if (error)
 		return error;
-	/* The map comes first, so that each frame finds the program behind. */
+	/* The map comes first, so that each frame finds the program behind. If a program of ours is
+	 * in front already, the map has the one behind. */
 	if (!is_ours(&found, program->forwarders))
 		error = bpf_map_update_elem(program->forwarders, &place, &found.program.fd,
 					    BPF_ANY);
@@ -43,7 +44,7 @@ int xdp_put_in_front(int ifindex, const struct program *program)
 
 void xdp_take_away(int ifindex, int forwarders)
 {
-	__u32 place = SDNMON_XDP_PLACE(ifindex), behind;
+	__u32 place = SDNMON_XDP_PLACE(ifindex), behind; /* id of the program behind */
 	struct xdp_program found;
 	int program;
 

@@ -11,5 +11,6 @@
  * example because it takes frames in several pieces. */
 int xdp_put_in_front(int ifindex, const struct program *program);
 
-/* Let the program behind be alone again. `forwarders` is the map that the switch keeps. */
+/* Put the program behind back into its place at the interface, unless SDN-Mon's is no longer there.
+ * `forwarders` is the descriptor of the map with the programs behind. */
 void xdp_take_away(int ifindex, int forwarders);

@@ -10,14 +10,15 @@ from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.workflow.model import Match, Scenario
 
 FEW_PACKETS = 20
-"""A number of packets that any transfer exceeds, and hosts by themselves do not reach."""
+"""A transfer by iperf3 has more packets than this; what hosts send by themselves stays below."""
 
 
 class Chains(DriverUnderTest):
     """Tests of what deployments do with packets."""
 
     def prove(self, scenario: Scenario) -> TraversalProof:
-        """Deploy the chain, unless it is deployed, and return the proof of its traversal."""
+        """Deploy the chain, unless it is the current one, and return a new proof of its
+        traversal."""
         return self.run.driver.prove_traversal(self.run.deployed(scenario), scenario)
 
     def check_proof(self, scenario: Scenario) -> None:
@@ -71,7 +72,7 @@ class Chains(DriverUnderTest):
         self.check_proof(scenario)
 
     def test_replies_may_bypass_the_chain(self) -> None:
-        """Requests cross the function, replies do not."""
+        """Requests cross the function, replies do not, so that it forwards each ping once."""
         if "bypass" in self.refuses:
             pytest.skip("the driver refuses it")
         scenario = self.chain(1, reverse="bypass")
@@ -122,11 +123,14 @@ class Chains(DriverUnderTest):
         traffic.measure(none, "iperf3", self.run.raw_dir / "baseline")
 
     def _crossed_by_pings(self, deployment: Deployment) -> int:
+        """Ping the server, and return how many packets the first function forwarded meanwhile."""
         before = traffic.forwarded(deployment)
         assert traffic.ping(deployment.client, deployment.server, self.pings) == self.pings
         return traffic.rise(before, deployment)[deployment.functions[0].name]
 
     def _crossed_by_tcp(self, deployment: Deployment) -> int:
+        """Run iperf3 by TCP, and return how many packets the first function forwarded
+        meanwhile."""
         before = traffic.forwarded(deployment)
         traffic.measure(deployment, "iperf3", self.run.raw_dir / "classifier")
         return traffic.rise(before, deployment)[deployment.functions[0].name]

@@ -22,6 +22,7 @@ class Declaration(DriverUnderTest):
         assert issubclass(found, Driver)
         assert found.title.strip() and "\n" not in found.title
         assert (found.__doc__ or "").strip(), "`sfcperf show driver` prints its docstring"
+        # Only a driver that is named by its entry point must have one.
         if ":" not in self.driver:
             assert found.name == self.driver
             assert self.driver in plugins.names("driver")
@@ -69,7 +70,8 @@ class Declaration(DriverUnderTest):
 
 def _objects(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each part of the schema that describes an object, the schema itself included, with its
-    place."""
+    place, a path of property names (`/hosts`). `schema` may be no mapping, such as None for a key
+    that is absent: then there are none."""
     if not isinstance(schema, Mapping):
         return
     if schema.get("type") == "object" or "properties" in schema:

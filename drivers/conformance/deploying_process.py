@@ -1,6 +1,6 @@
 """A process that deploys a chain, to be killed meanwhile: `python -m MODULE FILE`.
 
-It prints what it does, a line each: `deploying`, `deployed`.
+FILE has a pickled Task. The process prints what it does, a line each: `deploying`, `deployed`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Task:
     """What the process deploys, and where."""
 
     folders: RunFolders
-    """Folders of the run, and the driver's class, whose module is imported as the task is read."""
+    """Folders of the run, and the driver's class; reading the task imports the class's module."""
     scenario: Scenario
     dies_when_intended: bool
     """Whether it kills itself as soon as the first resources are in the journal, none created."""
@@ -42,7 +42,8 @@ class KillingJournal(FileJournal):
 
 
 def main() -> None:
-    """Deploy, then wait until the test kills this process, or the test's own end does."""
+    """Deploy, then wait to be killed: by the test, or, when the test's own process ends, by the
+    kernel."""
     end_with(os.getppid(), signal.SIGKILL)
     task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
     kind = KillingJournal if task.dies_when_intended else FileJournal

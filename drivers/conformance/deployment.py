@@ -16,6 +16,7 @@ from sfcperf.management.deployment import Deployment, Endpoint, Meter
 from sfcperf.results.documents import plain
 
 _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+"""Shell script that uses CPU time."""
 
 
 class DeploymentDescription(DriverUnderTest):
@@ -157,7 +158,8 @@ def _mtu(endpoint: Endpoint) -> int:
 
 
 def _sane(meter: Meter) -> bool:
-    """Whether a meter gives plausible ids, processes, CPU time and memory."""
+    """Return whether a meter's CPU time and memory are plausible. Fails the test itself for ids or
+    processes that are not."""
     assert all(isinstance(pid, int) and pid > 0 for pid in meter.pids())
     assert all(process_stat(line).pid > 0 for line in meter.processes())
     return meter.cpu_s() >= 0 and meter.memory_bytes() >= 0

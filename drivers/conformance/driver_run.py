@@ -36,14 +36,16 @@ class WatchedJournal(FileJournal):
         """Record the resources, and note in `too_late` those that exist already. They were created
         too early, or belong to somebody else, and `undo` would remove them."""
         new = list(resources)
+        # Resources that are outstanding may be intended again, and exist rightfully.
         known = {(each.kind, each.name) for each in self.outstanding()}
         fresh = [each for each in new if (each.kind, each.name) not in known]
-        there = self._driver_class.undo(fresh[::-1], dry_run=True) if fresh else []
+        # `undo` takes the newest first.
+        existing = self._driver_class.undo(fresh[::-1], dry_run=True) if fresh else []
         with self._watch:
-            self.too_late += there
-            again = {(each.kind, each.name) for each in new}
-            kept = [each for each in self.ever if (each.kind, each.name) not in again]
-            self.ever = [*new[::-1], *kept]
+            self.too_late += existing
+            new_keys = {(each.kind, each.name) for each in new}
+            earlier = [each for each in self.ever if (each.kind, each.name) not in new_keys]
+            self.ever = [*new[::-1], *earlier]
         super().intend(new, owner)
 
 
@@ -63,6 +65,7 @@ class RunFolders:
         self.raw_dir.mkdir()
         self.journal_file = self.folder / "journal.jsonl"
         self.lines: list[str] = []
+        """What the driver logged."""
 
     def context(self, journal: Journal) -> DriverContext:
         """Return what a run gives its driver."""
@@ -77,12 +80,14 @@ class RunFolders:
         )
 
     def remove(self) -> None:
-        """Remove the folders only, when what the driver created is gone."""
+        """Remove the folders, and nothing else: to be called when what the driver created is
+        gone."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class DriverRun(RunFolders):
-    """An open driver with at most one deployment."""
+    """An open driver with at most one deployment, the current one. Tests ask for it by `deployed`;
+    `remove` ends it all."""
 
     def __init__(self, driver_class: type[Driver], config: Mapping[str, Any]) -> None:
         super().__init__(driver_class, config)
@@ -90,17 +95,20 @@ class DriverRun(RunFolders):
         self.driver = driver_class(self.context(self.journal))
         self.closed = False
         self.deploy_s = 0.0
-        """Longest deployment so far, seconds."""
+        """How long the longest deployment so far took, seconds."""
         self.ids: list[str] = []
         """Ids of all deployments, in order."""
         self._current: tuple[Scenario, Deployment] | None = None
         self._failed: list[tuple[Scenario, str]] = []
+        """Scenarios that could not be deployed, with the reason."""
 
     def deployed(self, scenario: Scenario) -> Deployment:
-        """Return the scenario's deployment, which is created unless it is the current one. As in a
-        run the proof follows, and may wait until the path is set up; tests that need its result ask
-        again. A scenario that could not be deployed fails the next tests immediately, because
-        booting is slow."""
+        """Return the scenario's deployment: the current one, or a new one in its place.
+
+        As in a run, a new one is proven right away, because the proof may wait until the path is
+        set up; tests that need the proof's result prove again. A scenario that could not be
+        deployed once fails the next tests immediately, because booting is slow.
+        """
         if self._current is not None and self._current[0] == scenario:
             return self._current[1]
         for failed, reason in self._failed:
@@ -116,7 +124,8 @@ class DriverRun(RunFolders):
         return deployment
 
     def deploy(self, scenario: Scenario) -> Deployment:
-        """Deploy a scenario, and make it the current one."""
+        """Deploy a scenario without a proof, and make it the current one; the caller has torn down
+        an earlier one."""
         if self.closed:
             pytest.fail("an earlier test closed the driver")
         started = time.monotonic()
@@ -133,7 +142,7 @@ class DriverRun(RunFolders):
             self.driver.teardown(deployment)
 
     def close(self) -> None:
-        """Close the driver, as at the end of a run."""
+        """Close the driver, as at the end of a run; the first call alone does it."""
         self._current = None
         if not self.closed:
             self.closed = True
@@ -144,7 +153,8 @@ class DriverRun(RunFolders):
         return self.driver_class.undo(self.journal.ever, dry_run=True)
 
     def remove(self) -> None:
-        """Close the driver and undo what is left, whatever happened."""
+        """Close the driver, undo what the journal still names, and remove the folders. The latter
+        two are done even if the driver cannot be closed."""
         try:
             self.close()
         finally:

@@ -106,7 +106,8 @@ class DriverUnderTest:
             assert cls().traces(run.tag) == []
 
     def chain(self, length: int, **changes: Any) -> Scenario:
-        """Return a scenario whose chain has `length` functions of type `vnf` (scenarios.chain)."""
+        """Return a scenario whose chain has `length` functions of type `vnf`; `changes` are further
+        arguments of scenarios.chain, `vnf` and `knobs` for example."""
         return chain(changes.pop("vnf", self.vnf), length, topology=self.topology, **changes)
 
     def deployed(self, length: int, **changes: Any) -> Deployment:

@@ -64,8 +64,8 @@ class Hosts(DriverUnderTest):
         _await(lambda: not _runs(host, int(pid)), f"process {pid} still runs")
 
     def test_processes_run_in_the_background(self, host: Host) -> None:
-        """Output of a background process comes to this machine; it receives signals; stopping it
-        twice is harmless."""
+        """Output of a background process comes to this machine; it receives signals; after its end,
+        stopping it and sending it signals is harmless."""
         out = self.run.raw_dir / f"spawned-{time.monotonic_ns()}.txt"
         process = host.spawn(["sh", "-c", "echo started; exec sleep 600"], stdout=out)
         try:
@@ -121,5 +121,7 @@ def _runs(host: Host, pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def _await(true: Callable[[], bool], otherwise: str) -> None:
-    assert retry.until(true, timeout_s=_WAIT_S, period_s=0.05), otherwise
+def _await(condition: Callable[[], bool], otherwise: str) -> None:
+    """Wait until the condition is true. Fails the test with the message `otherwise` after
+    _WAIT_S."""
+    assert retry.until(condition, timeout_s=_WAIT_S, period_s=0.05), otherwise

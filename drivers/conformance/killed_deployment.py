@@ -40,8 +40,9 @@ class KilledDeployment(DriverUnderTest):
             folders.remove()
 
     def _deployment_time_s(self) -> float:
-        """Return how long a deployment takes without anything kept from other tests, seconds. It is
-        measured once, and the run of other tests is removed each time."""
+        """Return how long a deployment takes, seconds. It is measured once, by a new driver that
+        keeps nothing from other tests. Each call removes the run that the tests of the class
+        share."""
         cls = type(self)
         if cls._deploy_s is None:
             cls.teardown_class()
@@ -72,7 +73,7 @@ class KilledDeployment(DriverUnderTest):
             if moment in self.kill_moments:
                 time.sleep(self.kill_moments[moment] * deploy_s)
             else:
-                # Wait for its next line, or for its end.
+                # Wait for its next line, or for its end if it kills itself.
                 deployed = process.stdout.readline() == "deployed\n"
                 assert deployed is (moment == DEPLOYED), stderr_file.read_text()
         finally:
@@ -91,8 +92,9 @@ class KilledDeployment(DriverUnderTest):
             assert left and announced
             # At other moments a command may end by itself between the two calls.
             assert set(announced) <= set(again), "dry_run removed something"
-        done = driver.undo(left, dry_run=False)
-        assert bool(done) or not announced
+        removed = driver.undo(left, dry_run=False)
+        # It may remove nothing only if there was nothing.
+        assert bool(removed) or not announced
         assert driver.undo(left, dry_run=True) == []
         assert driver.undo(left, dry_run=False) == []
         assert self.traces(folders.tag) == []

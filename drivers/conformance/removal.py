@@ -80,7 +80,7 @@ class Removal(DriverUnderTest):
         assert foreign == []
 
     def test_deployment_ids_are_unique(self) -> None:
-        """Results identify deployments by them."""
+        """No two deployments of a run have the same id: results identify deployments by it."""
         self.deployed(1)
         assert len(set(self.run.ids)) == len(self.run.ids)
 

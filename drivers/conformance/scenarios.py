@@ -38,11 +38,12 @@ def chain(
     knobs: Mapping[str, Any] | None = None,
     vcpus: int = 1,
 ) -> Scenario:
-    """A chain of functions of one type, placed by the topology."""
+    """Return a scenario whose chain has `length` functions of the type `vnf`, placed as the preset
+    `topology` says, with PROBES and MONITORS. Knobs that are not given have their defaults."""
     place = PRESETS[topology]
     # The presets' mappings cannot be pickled, a dict can.
     place = replace(place, placement=dict(place.placement))
-    defaults = _parameters("vnf", vnf, knobs or {})
+    all_knobs = _parameters("vnf", vnf, knobs or {})
     functions = tuple(
         FunctionSpec(
             name=f"sf-{position}",
@@ -51,7 +52,7 @@ def chain(
             position=position,
             node=place.placement["chain"],
             resources=Resources(vcpus=vcpus, memory_mib=256),
-            knobs=defaults,
+            knobs=all_knobs,
             vnfd=None,
         )
         for position in range(1, length + 1)
@@ -62,6 +63,7 @@ def chain(
         topology=place,
         client=EndpointSpec("client", place.placement["client"]),
         server=EndpointSpec("server", place.placement["server"]),
+        # The path has SPI 42, and its packets start with SI 255.
         chain=ChainSpec(functions, match or Match(), encapsulation, reverse, 42, 255),
         probes=tuple(
             ProbeSpec(number, name, name, _parameters("probe", name, values))
@@ -72,4 +74,6 @@ def chain(
 
 
 def _parameters(kind: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with the defaults of a plug-in of this kind (`vnf`, `probe`, `monitor`)
+    filled in."""
     return with_defaults(plugins.load(kind, name).parameters, values)

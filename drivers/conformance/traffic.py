@@ -13,24 +13,26 @@ from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Endpoint
 from sfcperf.workflow.defaults import with_defaults
 
-_RETRY_S = 2
+_INTERVAL_S = 2
 _TIMEOUT_S = 10.0
 
 
 def ping(source: Endpoint, destination: Endpoint, count: int) -> int:
     """Return how many of `count` echo requests are answered.
 
-    All requests leave at once, and the interval is long: after a first reply, ping waits for the
-    last ones no longer than two round trips or an interval, whatever `-W` says.
+    All requests leave at once. The interval is long all the same: after a first reply, ping waits
+    for the last ones no longer than two round trips or an interval, whatever `-W` says.
     """
-    argv = ["ping", "-n", "-c", str(count), "-l", str(count), "-i", str(_RETRY_S)]
-    argv += ["-W", str(_RETRY_S)]
+    argv = ["ping", "-n", "-c", str(count), "-l", str(count), "-i", str(_INTERVAL_S)]
+    argv += ["-W", str(_INTERVAL_S)]
+    # ping ends with an error where no reply came: that is the answer 0.
     done = source.host.run([*argv, destination.address], timeout_s=_TIMEOUT_S, check=False)
     return done.text.count("bytes from")
 
 
 def measure(deployment: Deployment, probe: str, raw_dir: Path) -> ProbeResult:
-    """Measure once with a probe of SFCPerf's own, and return the result."""
+    """Measure once with one of PROBES, and return the result. `raw_dir` gets the probe's files; it
+    is created if need be."""
     kind = plugins.load("probe", probe)
     running = kind(with_defaults(kind.parameters, PROBES[probe]))
     raw_dir.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,8 @@ class Validation(DriverUnderTest):
 
     @pytest.mark.parametrize("what", IMPOSSIBLE)
     def test_it_refuses_the_impossible(self, what: str) -> None:
-        """The driver refuses it by EnvironmentLacks, or by a WorkflowError that says where."""
+        """The driver refuses each of IMPOSSIBLE, by EnvironmentLacks or by a WorkflowError that
+        says where."""
         self.refusal(IMPOSSIBLE[what](self.chain(1)))
 
     @pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)

@@ -19,10 +19,12 @@ from sfcperf.packets.marked import MarkedPacket
 ETH_P_ALL = 0x0003
 SO_TIMESTAMPNS = 35
 SO_TIMESTAMPING = 37
-"""Socket options on most architectures of Linux; the socket module does not define them."""
+"""Numbers of both socket options on most architectures of Linux; the socket module does not define
+them."""
 SOF_TIMESTAMPING_RX_SOFTWARE, SOF_TIMESTAMPING_SOFTWARE = 1 << 3, 1 << 4
 STAMPS_TIMEOUT_S = 5.0
 SNAPLEN = 2048
+"""Most bytes that are captured of a frame."""
 LINKTYPE_ETHERNET = 1
 
 
@@ -41,6 +43,8 @@ class Frame:
 
 def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
     """Send frames from an interface of a network namespace. Raises MeasurementError."""
+    # A socket stays in the namespace in which it was made. The protocol 0 means that it receives
+    # nothing.
     with inside(NETNS_FOLDER / namespace):
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     failed = f"{interface} sends no marked packet"
@@ -52,10 +56,12 @@ def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> Non
 
 class Capture:
     """Captures every frame of the interfaces from its creation until `close`, with the kernel's
-    time stamps and the direction."""
+    time stamps and the direction. Frames wait in the sockets until `collect` reads them into
+    `frames`."""
 
     def __init__(self, interfaces: Sequence[tuple[str, str, str]]) -> None:
-        """Each is (name for the frames, namespace, interface). Raises MeasurementError."""
+        """Each of `interfaces` is (name for `Frame.interface`, namespace, name of the interface
+        there). Raises MeasurementError."""
         self._sockets: dict[int, tuple[str, socket.socket]] = {}
         self.names = [name for name, _, _ in interfaces]
         self.frames: list[Frame] = []
@@ -73,7 +79,7 @@ class Capture:
             raise
 
     def collect(self, done: Callable[[], bool], timeout_s: float) -> None:
-        """Receive until `done` returns True or the time is over."""
+        """Read frames into `frames` until `done` returns True or the time is over."""
         events = dict.fromkeys(self._sockets, select.POLLIN)
         end = time.monotonic() + timeout_s
         while not done() and (left := end - time.monotonic()) > 0:
@@ -101,6 +107,7 @@ class Capture:
             stamp = time.time_ns()
             for level, kind, value in ancillary:
                 if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+                    # A struct timespec.
                     seconds, nanoseconds = struct.unpack("qq", value[:16])
                     stamp = seconds * 1_000_000_000 + nanoseconds
             outgoing = address[2] == socket.PACKET_OUTGOING
@@ -108,9 +115,10 @@ class Capture:
 
 
 def _await_stamps() -> None:
-    """Wait until the kernel stamps packets when they arrive.
+    """Wait until the kernel stamps packets when they arrive, which packets to a socket of our own
+    show. Raises MeasurementError.
 
-    A worker of the kernel begins that some time after a socket has asked for it (Linux's
+    A worker of the kernel begins to stamp some time after a socket has asked for it (Linux's
     net_enable_timestamp). Until then, SO_TIMESTAMPNS gives the time of reading, by which packets
     seem to have crossed the interfaces in the order in which these are read.
     """
@@ -126,6 +134,7 @@ def _await_stamps() -> None:
         sock.bind(("127.0.0.1", 0))
 
         def stamped() -> bool:
+            """Send a packet to this socket, and return whether it arrives with a stamp."""
             sock.sendto(b"", sock.getsockname())
             return bool(sock.recvmsg(1, 64)[1])
 
@@ -134,7 +143,8 @@ def _await_stamps() -> None:
 
 
 def write_pcapng(path: Path, names: Sequence[str], frames: Sequence[Frame]) -> None:
-    """Keep frames as evidence that tshark and Wireshark read: one interface per name."""
+    """Write frames to a file that tshark and Wireshark read, as evidence, in order of time. `names`
+    are the interfaces of the frames."""
     from pcapng import FileWriter
     from pcapng.blocks import EnhancedPacket, InterfaceDescription, SectionHeader
     from pcapng.structs import EPBFlags
@@ -146,12 +156,14 @@ def write_pcapng(path: Path, names: Sequence[str], frames: Sequence[Frame]) -> N
             InterfaceDescription,
             link_type=LINKTYPE_ETHERNET,
             snaplen=SNAPLEN,
+            # Time stamps are in units of 10^-9 s.
             options={"if_name": name, "if_tsresol": bytes([9])},
         )
         numbers[name] = interface.interface_id
     with path.open("wb") as file:
         writer = FileWriter(file, section)
         for frame in sorted(frames, key=lambda frame: frame.time_ns):
+            # In the flags of pcapng, 1 is inbound and 2 is outbound.
             direction = EPBFlags(2 if frame.outgoing else 1)
             block = section.new_member(EnhancedPacket, options={"epb_flags": direction})
             block.interface_id = numbers[frame.interface]

@@ -20,7 +20,7 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.procfs import process_stat, stat_lines
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
-"""Controllers that are required on v1."""
+"""Controllers that are required on v1. They are the keys of folders on v2 too."""
 
 CONTROLLERS_V2 = ("cpuset", "memory")
 """Controllers that are required on v2, which meters CPU time without one."""
@@ -49,14 +49,14 @@ class Hierarchies:
     """Where groups are created."""
 
     version: int
+    """Version of control groups: 1 or 2."""
     parents: dict[str, Path]
     """Controller -> folder below which groups are created; the same for all on v2."""
 
 
 def this_machine() -> Hierarchies:
-    """The hierarchies of the machine that runs sfcperf.
-
-    Raises EnvironmentLacks when groups cannot be created, without trying.
+    """Return where groups can be created on the machine that runs sfcperf. Nothing is created to
+    find out. Raises EnvironmentLacks when groups cannot be created.
     """
     own = Path("/proc/self")
     mountinfo, membership = (
@@ -66,9 +66,10 @@ def this_machine() -> Hierarchies:
 
 
 def hierarchies(mountinfo: str, membership: str) -> Hierarchies:
-    """The hierarchies of a process, from its /proc/self/mountinfo and /proc/self/cgroup.
+    """Return where a process can create groups: on v1 if all of CONTROLLERS are there, else on v2.
 
-    Reads the folders that they name. Raises EnvironmentLacks.
+    `mountinfo` and `membership` are its /proc/self/mountinfo and /proc/self/cgroup. The folders
+    that they name are read. Raises EnvironmentLacks.
     """
     mounts = cgroup_mounts(mountinfo)
     own = own_groups(membership)
@@ -104,7 +105,7 @@ def _parent_on_v1(controller: str, mounts: Sequence[CgroupMount], own: Mapping[s
 
 def _parent_on_v2(roots: Sequence[Path]) -> Path:
     """Return the first of these groups in which limited groups can be created. Raises
-    EnvironmentLacks.
+    EnvironmentLacks with the obstacle of the first group if there is none.
 
     Groups further down are no alternative: a group can only enable controllers that all groups
     above it have enabled (cgroup-v2.rst, "Top-down Constraint").
@@ -117,7 +118,8 @@ def _parent_on_v2(roots: Sequence[Path]) -> Path:
 
 
 def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
-    """Why groups with limits cannot be created in this group; None if they can.
+    """Return, as an error, why groups with limits cannot be created in this group; None if they
+    can.
 
     The kernel's rules are in cgroup-v2.rst, "No Internal Process Constraint" and "Threads".
     """
@@ -135,7 +137,8 @@ def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
             hint="a container needs --privileged",
         )
     kind = root / "cgroup.type"
-    # The machine's root has no type, and the rules below do not apply to it.
+    # The machine's root has no type, and the rules below do not apply to it. They are about
+    # enabling controllers, so they do not matter where these are enabled already.
     if not kind.exists() or set(CONTROLLERS_V2) <= _words(root / "cgroup.subtree_control"):
         return None
     if _words(kind) != {"domain"}:
@@ -150,25 +153,27 @@ def obstacle_on_v2(root: Path) -> EnvironmentLacks | None:
             "and is not the machine's root but a container's",
             hint=f"move them down, in the container: mkdir -p {root}/init && "
             f"xargs -rn1 <{root}/cgroup.procs >{root}/init/cgroup.procs; "
-            f"echo '{_enabled()}' >{root}/cgroup.subtree_control "
+            f"echo '{_to_enable()}' >{root}/cgroup.subtree_control "
             "(or start the container with --privileged --cgroupns=host)",
         )
     return None
 
 
 class Cgroup:
-    """The group of one instance, in every hierarchy; a Meter of it."""
+    """The group of one instance, in every hierarchy; a Meter of it. It does not exist before
+    `create`; `cgroups.remove` removes it."""
 
     def __init__(self, where: Hierarchies, group: str, instance: str) -> None:
-        """`group` is the run's, `instance` a child of it."""
+        """`group` is the name of the run's group, `instance` that of a child of it."""
         self._version = where.version
         self.folders = {
             controller: parent / group / instance for controller, parent in where.parents.items()
         }
+        """Controller -> folder of the group."""
         self._own = tuple(dict.fromkeys(self.folders.values()))
         """Folders of the group, each once: on v2 all controllers have the same one."""
         self._set: dict[Path, str] = {}
-        """File -> what it said when the group had been created."""
+        """File of LIMITS -> what it said when the group had been created."""
 
     @property
     def paths(self) -> list[Path]:
@@ -181,7 +186,8 @@ class Cgroup:
         return [folder / "cgroup.procs" for folder in self._own]
 
     def create(self, cpus: Sequence[int], memory_mib: int | None) -> None:
-        """Create the group; `memory_mib` None: its memory is not limited. Raises DeploymentError.
+        """Create the group, limited to these CPUs and this memory (None: no limit). Raises
+        DeploymentError.
 
         On v2 this may enable controllers in the root, which stay enabled: that limits nothing, and
         others may have begun to rely on it.
@@ -195,16 +201,17 @@ class Cgroup:
         self._set = {file: file.read_text().strip() for file in limits if file.exists()}
 
     def problems(self, pids: Collection[int] = ()) -> list[str]:
-        """Say what has happened to the group since it was created: it is gone, its limits are
-        others, it ran out of memory, or one of these processes is not in it."""
+        """Say what has happened to the group since it was created: it is gone, its limits have
+        changed, it ran out of memory, or one of the processes `pids` is not in it. Empty if
+        nothing has."""
         try:
             changed = [
                 f"{file.name} of its control group is {now}, not {text}"
                 for file, text in self._set.items()
                 if (now := file.read_text().strip()) != text
             ]
-            left = {pid for pid in pids if not all(pid in _pids(procs) for procs in self.procs)}
-            return [*changed, *self._lack_of_memory(), *_left(left)]
+            absent = {pid for pid in pids if not all(pid in _pids(procs) for procs in self.procs)}
+            return [*changed, *self._lack_of_memory(), *_still_running(absent)]
         except FileNotFoundError as error:
             return [f"its control group is gone: {error.filename} does not exist"]
         except OSError as error:  # ENODEV: it is removed just now
@@ -240,6 +247,7 @@ class Cgroup:
         return stat_lines(self.pids())
 
     def _make(self, folder: Path) -> None:
+        """Create the instance's folder, and above it the run's, where they are missing."""
         try:
             folder.parent.mkdir(exist_ok=True)
             if self._version == 2:
@@ -252,6 +260,7 @@ class Cgroup:
             raise _cannot_be_made(error, Path(error.filename)) from error
 
     def _limit_cpus(self, cpus: Sequence[int]) -> None:
+        """Write which CPUs the group may use."""
         folder = self.folders["cpuset"]
         if self._version == 1:
             # A new v1 cpuset is empty, and its parent's must be filled before its own.
@@ -263,7 +272,8 @@ class Cgroup:
         _write(folder / "cpuset.cpus", ",".join(map(str, cpus)))
 
     def _limit_memory(self, limit_bytes: int) -> None:
-        """Limit memory and swap together: memory that may be swapped out is not limited."""
+        """Limit memory and swap together, because memory that may be swapped out is not limited: on
+        v1 the file for swap has the limit of both, on v2 that of swap alone."""
         folder = self.folders["memory"]
         if self._version == 1:
             _write(folder / "memory.limit_in_bytes", str(limit_bytes))
@@ -277,7 +287,7 @@ class Cgroup:
 
 
 def remove(folder: Path) -> bool:
-    """Remove a group whose processes have been killed; False when there is none.
+    """Remove a group whose processes have been killed, and return whether there was one.
 
     Raises DeploymentError when processes remain in it.
     """
@@ -306,31 +316,34 @@ def members(folder: Path) -> list[int]:
         return []
 
 
-def _left(pids: Collection[int]) -> list[str]:
-    """Say which of these processes, missing in the group, still run. A process that has ended is in
-    no group either, and is no problem."""
+def _still_running(pids: Collection[int]) -> list[str]:
+    """Say which of these processes, which are not in the group, still run. A process that has ended
+    is in no group either, and is no problem."""
     processes = [process_stat(line) for line in stat_lines(pids)]
     return [f"{p.command} has left its control group" for p in processes if p.state not in "ZX"]
 
 
 def _pids(procs: Path) -> list[int]:
+    """Return the ids of processes in a file `cgroup.procs`."""
     # 0 stands for a process in another PID namespace. It is left out, because kill() takes 0 for
     # the caller's own group.
     return [int(pid) for pid in procs.read_text().split() if pid != "0"]
 
 
 def _enable_controllers(group: Path) -> None:
-    """v2: enable controllers for the groups below this one."""
+    """On v2, enable CONTROLLERS_V2 for the groups below this one."""
     control = group / "cgroup.subtree_control"
     if not set(CONTROLLERS_V2) <= _words(control):
-        _write(control, _enabled())
+        _write(control, _to_enable())
 
 
-def _enabled() -> str:
+def _to_enable() -> str:
+    """Return what enables CONTROLLERS_V2 when it is written to cgroup.subtree_control."""
     return " ".join(f"+{controller}" for controller in CONTROLLERS_V2)
 
 
 def _words(file: Path) -> set[str]:
+    """Return the words of a file; none if there is no such file."""
     try:
         return set(file.read_text().split())
     except FileNotFoundError:

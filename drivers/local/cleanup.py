@@ -28,9 +28,11 @@ FOLDER = "folder"
 
 
 def remove_resources(resources: Sequence[Resource], *, dry_run: bool = False) -> list[str]:
-    """Remove namespaces with the processes in them, control groups and folders.
+    """Remove namespaces with the processes in them, control groups and folders; with `dry_run`,
+    only list them.
 
-    Returns a line for each resource that existed. Raises DeploymentError for what remains.
+    Returns a line for each process and resource that existed. Raises DeploymentError for what
+    remains.
     """
     namespaces = [r.name for r in resources if r.kind == NAMESPACE]
     groups = [Path(r.name) for r in resources if r.kind == CGROUP]
@@ -68,7 +70,8 @@ def check_free(resources: Sequence[Resource]) -> None:
 
 
 def kill(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
-    """Kill all processes there, however fast they start new ones; returns their ids."""
+    """Kill all processes in these namespaces and control groups, however fast they start new ones,
+    and return their ids. Raises DeploymentError if they do not end within KILL_TIMEOUT_S."""
     killed: list[int] = []
     end = time.monotonic() + KILL_TIMEOUT_S
     while pids := _processes(namespaces, groups):
@@ -98,6 +101,7 @@ def _open_pidfd(pid: int, stack: ExitStack) -> int | None:
 
 
 def _processes(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
+    """Return the ids of the processes in these namespaces and groups, without sfcperf's own."""
     pids = set(network.processes_in(namespaces))
     for group in groups:
         pids.update(cgroups.members(group))

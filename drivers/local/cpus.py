@@ -32,7 +32,8 @@ class CpuAssignment:
     """Assigns the CPUs of nodes to instances; `assigned` has those of each instance."""
 
     def __init__(self, nodes: Sequence[Node], machine: Sequence[int]) -> None:
-        """Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
+        """`machine`: the CPUs of the machine. A node that sets no number of CPUs gets all of them.
+        Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
         self.assigned: dict[str, tuple[int, ...]] = {}
         self._load: Counter[int] = Counter()
         self._machine = usable_text(machine)
@@ -71,7 +72,8 @@ class CpuAssignment:
         return self.assigned[instance]
 
     def share(self, instance: str, node: str) -> tuple[int, ...]:
-        """Assign all CPUs of a node to an instance without a limit."""
+        """Assign all CPUs of a node to an instance without a limit. It does not count as a user of
+        them when `assign` looks for the CPUs with the fewest."""
         self.assigned[instance] = self._nodes[node]
         return self.assigned[instance]
 

@@ -35,26 +35,27 @@ PARAMETER: dict[str, Any] = {
 
 
 def of_nodes(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str]:
-    """Node -> `ebpf`, `ovs` or `bmv2`. Nodes that an object does not name have the default."""
+    """Node -> `ebpf`, `ovs` or `bmv2`, for these nodes. Where the configuration names data planes
+    by node, the nodes that it leaves out have what `auto` becomes."""
     dataplane = config["dataplane"]
     by_node = dataplane if isinstance(dataplane, Mapping) else dict.fromkeys(nodes, dataplane)
     return {node: resolve(by_node.get(node, AUTO)) for node in nodes}
 
 
 def known(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str] | None:
-    """Return what `of_nodes` does, before a run. None: it is not known, because only root can tell
-    what `auto` is."""
+    """Return the data planes of the nodes, as `of_nodes` does, before a run. None: they are not
+    known, because only root can tell what `auto` becomes."""
     dataplane = config["dataplane"]
     names = dataplane.values() if isinstance(dataplane, Mapping) else [dataplane]
-    partly = isinstance(dataplane, Mapping) and not set(nodes) <= set(dataplane)
-    if (AUTO in names or partly) and os.geteuid() != 0:
+    leaves_out = isinstance(dataplane, Mapping) and not set(nodes) <= set(dataplane)
+    if (AUTO in names or leaves_out) and os.geteuid() != 0:
         return None
     return of_nodes(config, nodes)
 
 
 def resolve(dataplane: str) -> str:
-    """Return the data plane; for `auto`, the one that it is on this machine: `ebpf` if all that it
-    requires is met, else `ovs`."""
+    """Return the data plane; in place of `auto`, what it is on this machine: `ebpf` if all that
+    this requires is met, else `ovs`."""
     if dataplane != AUTO:
         return dataplane
     return EBPF if all(requirement.met for requirement in _ebpf()) else OVS
@@ -64,9 +65,9 @@ def requirements(config: Mapping[str, Any]) -> list[Requirement]:
     """What the data planes need that the configuration names."""
     dataplane = config["dataplane"]
     names = set(dataplane.values()) if isinstance(dataplane, Mapping) else {dataplane}
-    wanted = {resolve(name) for name in names}
-    found = [*(_ebpf() if EBPF in wanted else []), *(_openvswitch() if OVS in wanted else [])]
-    if BMV2 in wanted:
+    planes = {resolve(name) for name in names}
+    found = [*(_ebpf() if EBPF in planes else []), *(_openvswitch() if OVS in planes else [])]
+    if BMV2 in planes:
         found += bmv2()
     if AUTO in names:
         found.append(Requirement.found("data plane", _choice))
@@ -82,13 +83,15 @@ def _choice() -> str:
 
 
 def _ebpf() -> list[Requirement]:
+    """Require sfc-sff and, if it is there to ask the kernel, a kernel that accepts its programs."""
     binary = binaries.requirement(BINARY)
     return [binary, _kernel(binary.detail)] if binary.met else [binary]
 
 
 @cache
 def _kernel(binary: str) -> Requirement:
-    """Require that the kernel accepts the SFF's BPF programs. The binary is asked once."""
+    """Require that the kernel accepts the SFF's BPF programs. `binary`: path of sfc-sff, which
+    tries to load them; it is run once per process."""
     remedy = 'set infrastructure.config.dataplane to "ovs", which needs no BPF'
     if os.geteuid() != 0:
         return Requirement("BPF", False, "loading BPF programs requires root", remedy)
@@ -109,6 +112,7 @@ def _kernel(binary: str) -> Requirement:
 
 
 def _openvswitch() -> list[Requirement]:
+    """Require the programs of Open vSwitch, its database schema, and TUN devices."""
     package = "openvswitch-switch"
     return [
         tools.tool("ovs-vswitchd", package, ["ovs-vswitchd", "--version"]),

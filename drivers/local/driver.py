@@ -75,6 +75,7 @@ class LocalDriver(Driver):
         self._built: dict[str, ScenarioDeployment] = {}
         """Deployments that exist, by id."""
         self._deployed = 0
+        """How many deployments there were so far; it numbers their ids."""
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
@@ -98,6 +99,7 @@ class LocalDriver(Driver):
             # Whether a layout can be built does not depend on the tag.
             layout = lay_out(scenario, "000000")
             validation.validate(scenario, layout)
+            # It may be None without root. A run needs root, and so checks bmv2 in any case.
             planes = dataplane.known(config, list(layout.nodes))
             bmv2 = [node for node, plane in (planes or {}).items() if plane == dataplane.BMV2]
             validation.check_bmv2(scenario, layout, bmv2)
@@ -179,8 +181,8 @@ class LocalDriver(Driver):
             if (problem := sff.problem()) is not None
         ]
         # Where something is gone, the rest cannot be checked.
-        if taken := built.problems():
-            return [*found, *taken]
+        if damage := built.problems():
+            return [*found, *damage]
         return [*found, *health.problems(deployment)]
 
     def teardown(self, deployment: Deployment) -> None:
@@ -240,7 +242,7 @@ class LocalDriver(Driver):
 
 
 def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
-    """What was built, in the words of RFC 7665."""
+    """Return what was built, in the words of RFC 7665, for probes and monitors."""
     layout = built.layout
     sffs = {f"sff@{node}": sff for node, sff in built.sffs.items()}
     return Deployment(
@@ -258,6 +260,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
             f"sff@{node}": Switch(
                 built.hosts[f"sff@{node}"],
                 layout.interfaces(node),
+                # Only Open vSwitch exports flows, and takes further OpenFlow controllers.
                 *((sff, sff.address) if isinstance(sff, OpenVSwitchSff) else ()),
             )
             for node, sff in built.sffs.items()
@@ -297,7 +300,8 @@ def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFun
 
 
 def _hops(built: ScenarioDeployment) -> list[Hop]:
-    """Return the hops in forward order: client, each SF's attachments, server; then the links."""
+    """Return the hops in forward order: client, each SF's attachments, server; then the links. All
+    are interfaces in the nodes' namespaces."""
     layout = built.layout
     ports = [layout.client, *(p for f in layout.functions for p in f.ports), layout.server]
     hops = [Hop(port.outer, built.hosts[f"sff@{port.node}"], port.outer) for port in ports]

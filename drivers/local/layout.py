@@ -43,6 +43,8 @@ class Port:
     instance: str
     node: str
     ofport: int
+    """Number of the port at the SFF: the OpenFlow port of Open vSwitch, and the port in sfc-sff's
+    tables. On bmv2, `bmv2_entries.port_number` derives its own from it."""
     outer: str
     """Interface in the node's namespace."""
     inner: str
@@ -67,11 +69,12 @@ class FunctionLayout:
     spec: FunctionSpec
     type: type[NetworkFunction]
     ports: tuple[Port, ...]
+    """Ingress, then egress if there are two."""
 
     @property
     def needs_xdp(self) -> bool:
-        """Whether it returns frames by XDP, so that the SFF's end of its veths must carry an XDP
-        program."""
+        """Whether the SF returns frames by XDP, so that the SFF's end of its veths must carry an
+        XDP program."""
         return self.type.peer_needs_xdp(self.spec.knobs)
 
     @property
@@ -94,8 +97,9 @@ class NodeLayout:
     address: str
     """IPv4 address of the SFF in the underlay."""
     mac: str
+    """MAC address of the SFF in the underlay."""
     folder: Path
-    """Sockets, database and log of its Open vSwitch."""
+    """Folder for the files of its SFF, such as sockets, database and logs of an Open vSwitch."""
     next_hop: dict[str, str]
     """Other node -> neighbour through which it is reached."""
 
@@ -108,7 +112,8 @@ class LinkLayout:
     nodes: tuple[str, str]
     interfaces: tuple[str, str]
     ofports: tuple[int, int]
-    """Number of each end among the links of its node; its OpenFlow port on the underlay bridge."""
+    """Number of each end among the links of its node, from 1; on Open vSwitch, its OpenFlow port at
+    the bridge `und`."""
 
 
 @dataclass(frozen=True)
@@ -134,15 +139,15 @@ class Layout:
         """Whether there are tunnels: between nodes, or towards SFs."""
         return len(self.nodes) > 1 or self.encapsulation == "nsh-vxlan-gpe"
 
-    def mtu(self, port: Port, endpoints: int) -> int:
-        """Return the MTU of an attachment. `endpoints`: MTU of the endpoints, which leaves room for
-        NSH.
+    def mtu(self, port: Port, endpoint_mtu: int) -> int:
+        """Return the MTU of the inner interface of an attachment, bytes of IP packet. An endpoint
+        gets `endpoint_mtu`, which leaves room for NSH.
 
         Functions behind an SFC proxy may add in-band data: they get what fits on the wire once
         their packets are encapsulated. Larger packets would be lost there.
         """
         if port in (self.client, self.server):
-            return endpoints
+            return endpoint_mtu
         if any(port in function.ports and function.type.nsh_aware for function in self.functions):
             return self.wire_mtu
         return self.largest_packet
@@ -154,8 +159,8 @@ class Layout:
 
     def ports(self, node: str) -> list[Port]:
         """Attachments on a node's SFF."""
-        everything = [self.client, self.server, *(p for f in self.functions for p in f.ports)]
-        return [port for port in everything if port.node == node]
+        all_ports = [self.client, self.server, *(p for f in self.functions for p in f.ports)]
+        return [port for port in all_ports if port.node == node]
 
     def interfaces(self, node: str) -> tuple[str, ...]:
         """All ports of a node's SFF: attachments and links."""
@@ -166,7 +171,8 @@ class Layout:
 
 
 def lay_out(scenario: Scenario, tag: str, wire_mtu: int = WIRE_MTU) -> Layout:
-    """The layout of a scenario in the run with this tag."""
+    """Return the layout of a scenario in the run with this tag. `wire_mtu`: MTU of every link and
+    attachment, bytes of IP packet."""
     encapsulation = _encapsulation(scenario)
     nodes = _nodes(scenario, tag)
     functions: list[FunctionLayout] = []
@@ -201,6 +207,7 @@ def _encapsulation(scenario: Scenario) -> str:
 
 
 def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
+    """Return the nodes by name. Their addresses and folders are numbered from 1."""
     names = [node.name for node in scenario.topology.nodes]
     hops = next_hops(names, [link.between for link in scenario.topology.links])
     return {
@@ -230,8 +237,8 @@ def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
 
 
 def _endpoint(spec: EndpointSpec, number: int, tag: str) -> EndpointPort:
-    """Return the attachment of an endpoint; without an address in the workflow it gets 10.0.0.1 or
-    10.0.0.2."""
+    """Return the attachment of an endpoint. `number`: 1 for the client, 2 for the server. Without
+    an address in the workflow it gets 10.0.0.1 or 10.0.0.2."""
     return EndpointPort(
         instance=spec.name,
         node=spec.node,
@@ -272,7 +279,9 @@ def _function_ports(
 
 
 def _mac(tag: str, kind: int, number: int) -> str:
-    """A locally administered address that carries the run's tag (its first three characters)."""
+    """Return a locally administered MAC address, which carries the first three characters of the
+    run's tag. `kind`: 1 for endpoints, 2 for functions, 3 for nodes; `number`: unique in its
+    kind."""
     octets = [0x02, kind, *tag.encode()[:3], number]
     return ":".join(f"{octet:02x}" for octet in octets)
 
@@ -284,10 +293,10 @@ def next_hops(nodes: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[st
     for first, second in links:
         adjacent[first].append(second)
         adjacent[second].append(first)
-    return {node: _from(node, adjacent) for node in nodes}
+    return {node: _first_steps(node, adjacent) for node in nodes}
 
 
-def _from(start: str, adjacent: dict[str, list[str]]) -> dict[str, str]:
+def _first_steps(start: str, adjacent: dict[str, list[str]]) -> dict[str, str]:
     """Search breadth first, and return for each other node the neighbour of `start` by which it was
     first reached."""
     first_step: dict[str, str] = {}

@@ -52,7 +52,8 @@ def cgroup_mounts(mountinfo: str) -> list[CgroupMount]:
 
 
 def own_groups(membership: str) -> Mapping[str, str]:
-    """v1 controller -> group of the reader, from /proc/self/cgroup (lines `4:memory:/path`)."""
+    """v1 controller -> path of the reader's group, from /proc/self/cgroup (lines
+    `4:memory:/path`). The group on v2 has the key ""."""
     groups: dict[str, str] = {}
     for line in filter(None, membership.split("\n")):
         _, controllers, path = line.split(":", 2)
@@ -61,5 +62,6 @@ def own_groups(membership: str) -> Mapping[str, str]:
 
 
 def _unescaped(field: str) -> str:
-    """The kernel writes blanks and backslashes in octal: `\\040`."""
+    """Return a field of mountinfo as it is meant: the kernel writes blanks and backslashes in
+    octal, `\\040`."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

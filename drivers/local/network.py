@@ -49,6 +49,7 @@ def add_namespaces(names: Sequence[str]) -> None:
                     # A kernel without IPv6 does not have the file.
                     with suppress(FileNotFoundError):
                         Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
+            # The loopback interface has the index 1 in every namespace.
             link.link("set", index=1, state="up")
 
 
@@ -62,7 +63,7 @@ def identity(name: str) -> int | None:
 
 
 def remove_namespace(name: str) -> bool:
-    """Remove a network namespace; False when there is none."""
+    """Remove a network namespace, and return whether there was one. Raises DeploymentError."""
     from pyroute2 import netns
 
     if not (NETNS_FOLDER / name).exists():
@@ -96,7 +97,8 @@ def add_veth(
     peer_mtu: int | None = None,
 ) -> None:
     """Create a veth pair across two namespaces, both ends up; it never appears in the machine's
-    own."""
+    own. `peer_mac` None: the kernel chooses it; `peer_mtu` None: as `mtu`. Raises
+    DeploymentError."""
     with (
         netlink_errors(f"the link {interface} cannot be created in {namespace}"),
         netlink(namespace) as here,
@@ -116,8 +118,8 @@ def add_veth(
 
 @contextmanager
 def _configured(namespace: str, interface: str, problem: str) -> Iterator[tuple[Any, int]]:
-    """A netlink socket in a namespace, and the index of an interface there. An error becomes a
-    DeploymentError that says that the interface `problem`."""
+    """Yield a netlink socket in a namespace, and the index of an interface there. An error becomes
+    a DeploymentError, in whose message the interface is followed by `problem`."""
     with (
         netlink_errors(f"{interface} in {namespace} {problem}"),
         netlink(namespace) as link,
@@ -126,7 +128,8 @@ def _configured(namespace: str, interface: str, problem: str) -> Iterator[tuple[
 
 
 def add_address(namespace: str, interface: str, address: str, prefix: int) -> None:
-    """Add an IPv4 address, and bring the interface up."""
+    """Bring the interface up, and give it an IPv4 address. `prefix`: length of the address's
+    prefix. Raises DeploymentError."""
     problem = f"cannot get the address {address}/{prefix}"
     with _configured(namespace, interface, problem) as (link, index):
         link.link("set", index=index, state="up")
@@ -145,6 +148,7 @@ def shape(namespace: str, interface: str, rate_bps: int, burst_bytes: int) -> No
     """Limit the rate at which the interface sends by a token bucket (tbf), with 50 ms of queue."""
     problem = f"cannot be shaped to {rate_bps} bit/s"
     with _configured(namespace, interface, problem) as (link, index):
+        # The kernel counts rates in bytes per second.
         link.tc("add", "tbf", index, rate=rate_bps // 8, burst=burst_bytes, latency="50ms")
 
 

@@ -41,7 +41,11 @@ def create_database(host: Host, file: Path) -> None:
 
 
 class OpenVSwitch:
-    """A switch of its own: one ovsdb-server and one ovs-vswitchd."""
+    """A switch of its own: one ovsdb-server and one ovs-vswitchd.
+
+    Order of calls: `start`, `configure`, then any of the others, and `stop`. All that talk to the
+    daemons raise DeploymentError.
+    """
 
     def __init__(self, host: Host, folder: Path) -> None:
         """`host` has the datapath's ports; `folder` is for database, sockets and logs."""
@@ -81,6 +85,7 @@ class OpenVSwitch:
             command += ["--", "set", "interface", interface.name]
             command += [f"ofport_request={interface.ofport}", *interface.settings]
             if interface.own_qdisc:
+                # With this type of QoS Open vSwitch leaves queueing disciplines alone.
                 qos = f"@noop{interface.ofport}"
                 command += ["--", f"--id={qos}", "create", "qos", "type=linux-noop"]
                 command += ["--", "set", "port", interface.name, f"qos={qos}"]
@@ -88,8 +93,8 @@ class OpenVSwitch:
         self._check_ports(interfaces)
 
     def export(self, bridges: Sequence[str], kind: str, collector: str, one_in: int) -> None:
-        """Have bridges send what they know of one packet in so many to a collector, IP:PORT, by
-        `sflow` or `ipfix`. Raises DeploymentError."""
+        """Have bridges export one packet in `one_in` to a collector, IP:PORT, by the protocol
+        `kind`, `sflow` or `ipfix`. Raises DeploymentError."""
         target = f'targets="{collector}"'
         settings = {
             "sflow": ["agent=lo", target, f"sampling={one_in}", "polling=0", "header=128"],
@@ -128,7 +133,8 @@ class OpenVSwitch:
             raise DeploymentError(f"Open vSwitch does not see the routes to {prefixes}")
 
     def packets_by_path(self, bridge: str) -> dict[tuple[int, int], int]:
-        """(SPI, SI) -> packets that the bridge has looked up with them."""
+        """(SPI, SI) -> packets that the bridge has looked up with them in its table 10, the SFF's
+        (`sff.flows`)."""
         # Statistics of cached flows reach OpenFlow with a delay; a purge updates them now.
         self._appctl("revalidator/purge")
         dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self.listens_at(bridge)])
@@ -136,7 +142,7 @@ class OpenVSwitch:
         return {(int(spi, 0), int(si)): int(packets) for packets, spi, si in found}
 
     def dropped(self, bridge: str, cookie: int) -> int:
-        """Packets that flows with this cookie dropped."""
+        """Return how many packets the flows with this cookie have dropped."""
         # A purge makes the next packets slower, so it is done only where something was dropped of
         # late.
         if "actions:drop" in self._appctl("dpctl/dump-flows"):
@@ -160,6 +166,7 @@ class OpenVSwitch:
         self._processes.clear()
 
     def _spawn(self, daemon: str, *arguments: str) -> None:
+        """Start a daemon, whose log and output go to files in the folder."""
         log = self._folder / f"{daemon}.log"
         console = self._folder / f"{daemon}.err"
         # OVS_RUNDIR is the only way to choose the folder of the bridges' sockets.
@@ -168,6 +175,9 @@ class OpenVSwitch:
         self._processes[daemon] = self._host.spawn(argv, stdout=console, stderr=console)
 
     def _await(self, address: Path) -> None:
+        """Wait until a daemon listens at a socket. Raises DeploymentError if a daemon ends, or does
+        not listen within START_TIMEOUT_S."""
+
         def decided() -> bool:
             return self.problem() is not None or _accepts(address)
 
@@ -179,13 +189,14 @@ class OpenVSwitch:
             )
 
     def _check_ports(self, interfaces: Sequence[Interface]) -> None:
+        """Raise DeploymentError if the switch could not open one of these ports."""
         listing = self._vsctl(
             "--format=csv", "--no-headings", "--columns=name,error", "list", "interface"
         )
-        wanted = {interface.name for interface in interfaces}
+        names = {interface.name for interface in interfaces}
         for line in listing.splitlines():
             name, _, error = line.partition(",")
-            if name.strip('"') in wanted and error.strip('"') not in ("", "[]"):
+            if name.strip('"') in names and error.strip('"') not in ("", "[]"):
                 raise DeploymentError(f"Open vSwitch cannot open the port {name}: {error}")
 
     def _vsctl(self, *arguments: str) -> str:
@@ -206,6 +217,7 @@ class OpenVSwitch:
         try:
             return self._host.run(
                 argv,
+                # A second more, so that ovs-vsctl ends by its own timeout first.
                 timeout_s=COMMAND_TIMEOUT_S + 1,
                 stdin=None if stdin is None else stdin.encode(),
             ).text
@@ -216,6 +228,8 @@ class OpenVSwitch:
             ) from error
 
     def _last_line(self, daemon: str) -> str:
+        """Return the last line that a daemon printed, for the end of a message; empty if there is
+        none."""
         try:
             lines = (self._folder / f"{daemon}.err").read_text().strip().splitlines()
         except OSError:

@@ -15,7 +15,7 @@ REVERSE_SPI_BIT = 1 << 23
 
 @dataclass(frozen=True)
 class PathHop:
-    """An SF on a path."""
+    """An SF on a path, and the ports by which packets of this path enter and leave it."""
 
     function: FunctionLayout
     si: int
@@ -35,8 +35,9 @@ class Path:
 
     @property
     def lookups(self) -> int:
-        """How often SFFs look up a packet; each lookup decrements the TTL. An SF takes one, or two
-        if it is on another node than the step before, and the end of the path takes one."""
+        """How often SFFs look up a packet; each lookup decrements the TTL. Packets are looked up
+        once before each SF, twice if it is on another node than the step before, and once at the
+        end of the path."""
         nodes = [self.source.node, *(hop.exit.node for hop in self.hops)]
         moves = sum(here != hop.entry.node for here, hop in zip(nodes, self.hops, strict=False))
         return len(self.hops) + moves + 1
@@ -48,7 +49,8 @@ class Path:
 
 
 def paths(layout: Layout, scenario: Scenario) -> tuple[Path | None, Path | None]:
-    """Forward and reverse path; None where packets bypass the chain."""
+    """Return forward and reverse path. The reverse one is None if replies bypass the chain; both
+    are without functions."""
     if not layout.functions:
         return None, None
     chain = scenario.chain
@@ -64,8 +66,8 @@ def paths(layout: Layout, scenario: Scenario) -> tuple[Path | None, Path | None]
 
 
 def ways(layout: Layout, scenario: Scenario) -> dict[tuple[int, int], dict[str, Any]]:
-    """(SPI, SI) -> where packets with them come from and go to: the fields `direction`, `came_from`
-    and `towards` of LookupCounts."""
+    """(SPI, SI) -> where packets with them come from and go to, as the fields `direction`,
+    `came_from` and `towards` of LookupCounts (sfcperf.management.deployment)."""
     found: dict[tuple[int, int], dict[str, Any]] = {}
     directions = ("forward", "reverse")
     for path, direction in zip(paths(layout, scenario), directions, strict=True):

@@ -35,7 +35,8 @@ WORKERS = 8
 
 
 class ScenarioDeployment:
-    """What is built of a scenario so far; the driver removes it."""
+    """What is built of a scenario so far. The driver makes it, journals `resources`, calls `build`
+    once, and removes `resources` at the end, or as soon as `build` has failed."""
 
     def __init__(
         self,
@@ -46,8 +47,8 @@ class ScenarioDeployment:
         dataplanes: Mapping[str, str],
         kept: Path,
     ) -> None:
-        """`dataplanes`: node -> `ebpf`, `ovs` or `bmv2`. `kept`: folder in the results for what
-        functions keep there."""
+        """`where`: where control groups are created. `dataplanes`: node -> `ebpf`, `ovs` or `bmv2`.
+        `kept`: folder in the results for what functions keep there."""
         self.context = context
         self.kept = kept
         self.dataplanes = dict(dataplanes)
@@ -62,7 +63,9 @@ class ScenarioDeployment:
         self.sffs: dict[str, Sff] = {}
         """SFFs by node."""
         self.running: dict[str, RunningFunction] = {}
+        """Functions that were started, by name."""
         self.offloads: dict[str, dict[str, bool]] = {}
+        """Instance -> ethtool's offloads of its interface, where this driver has set them."""
         self._spaces: dict[str, int | None] = {}
         """Namespace -> its inode when it was created."""
         group = f"sfcperf-{context.tag}"
@@ -77,6 +80,7 @@ class ScenarioDeployment:
         return [
             *(Resource(FOLDER, str(folder)) for folder in folders),
             *(Resource(NAMESPACE, name) for name in self._namespaces),
+            # Reversed, parents come before their children.
             *(Resource(CGROUP, str(path)) for path in reversed(paths)),
         ]
 
@@ -85,8 +89,8 @@ class ScenarioDeployment:
         """Nodes on the data plane `ebpf`."""
         return self._nodes_on(EBPF)
 
-    def _nodes_on(self, wanted: str) -> list[str]:
-        return [node for node, plane in self.dataplanes.items() if plane == wanted]
+    def _nodes_on(self, dataplane: str) -> list[str]:
+        return [node for node, plane in self.dataplanes.items() if plane == dataplane]
 
     @property
     def _namespaces(self) -> list[str]:
@@ -157,6 +161,8 @@ class ScenarioDeployment:
         self.groups[instance].create(self.cpus.share(instance, node), None)
 
     def _start_sffs(self) -> None:
+        """Make and start the SFFs, each with a host of its own that puts it into its control
+        group."""
         for node in self.layout.nodes.values():
             procs = self.groups[f"sff@{node.name}"].procs
             node.folder.mkdir(parents=True)
@@ -165,6 +171,7 @@ class ScenarioDeployment:
         each(*(sff.start for sff in self.sffs.values()), at_once=WORKERS)
 
     def _sff(self, host: NamespaceHost, node: NodeLayout) -> Sff:
+        """Return the SFF of a node, by its data plane, not yet started."""
         if self.dataplanes[node.name] == BMV2:
             nodes = self._nodes_on(BMV2)
             return Bmv2Sff(host, node, self.layout, self.scenario, bmv2_nodes=nodes)
@@ -194,7 +201,7 @@ class ScenarioDeployment:
                 )
                 if plane in (EBPF, BMV2):
                     # Offloads leave checksums to be written later. XDP frames have no room to note
-                    # that, and bmv2 does not look.
+                    # that, and bmv2 does not look for the note.
                     namespace = self.layout.namespaces[port.instance]
                     polls = plane == EBPF and self._is_end(port)
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
@@ -208,6 +215,7 @@ class ScenarioDeployment:
                 attach_pass(self.hosts[f"sff@{node.name}"], facing)
 
     def _links(self) -> None:
+        """Connect the nodes by a veth pair for each link."""
         for link in self.layout.links:
             (first, second), (here, there) = link.nodes, link.interfaces
             namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
@@ -217,11 +225,12 @@ class ScenarioDeployment:
             )
 
     def _outer_mtu(self, node: str) -> int:
-        """MTU of the SFF's ends of veths."""
+        """Return the MTU of the ends of veths that are ports of this node's SFF."""
         wire_mtu = self.layout.wire_mtu
         return outer_mtu(self.layout) if self.dataplanes[node] == EBPF else wire_mtu
 
     def _shape_links(self) -> None:
+        """Limit the rate of links that have one, in both directions."""
         for link in self.layout.links:
             rate = link.link.rate_bps
             if rate is not None:
@@ -230,6 +239,8 @@ class ScenarioDeployment:
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
     def _endpoints(self) -> None:
+        """Give each endpoint its address, and the other one as a permanent neighbour. On eBPF, give
+        it a queue; elsewhere, turn off its offloads, which `_attachments` does on eBPF."""
         client, server = self.layout.client, self.layout.server
         for port, other in ((client, server), (server, client)):
             namespace = self.layout.namespaces[port.instance]
@@ -241,9 +252,11 @@ class ScenarioDeployment:
                 self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
 
     def _is_end(self, port: Port) -> bool:
+        """Whether the attachment is that of an endpoint."""
         return port in (self.layout.client, self.layout.server)
 
     def _start(self, function: FunctionLayout) -> None:
+        """Start a function. If it is reached by VXLAN-GPE, its ingress gets an address before."""
         client, server = self.layout.client, self.layout.server
         name = function.spec.name
         ingress = function.ingress

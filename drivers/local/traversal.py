@@ -19,7 +19,9 @@ from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.workflow.model import Scenario
 
 PACKETS = 3
+"""Marked packets each way."""
 TIMEOUT_S = 2.0
+"""Time for all of them to arrive."""
 _IPV4 = 0x0800
 _UDP = 17
 
@@ -29,7 +31,8 @@ FlowCounter = Callable[[str], Mapping[tuple[int, int], int]]
 
 @dataclass
 class _Direction:
-    """Packets of one direction and the path that they should take (None: around the chain)."""
+    """Marked packets of one direction, the attachments of their sender and receiver, and the path
+    that they should take (None: around the chain)."""
 
     path: Path | None
     source: Port
@@ -69,8 +72,8 @@ _Counts = dict[tuple[str, int, int], int]
 def prove(
     layout: Layout, scenario: Scenario, counted: FlowCounter, evidence: File
 ) -> TraversalProof:
-    """Send marked packets both ways and evaluate where they were seen; the capture goes to
-    `evidence`."""
+    """Send marked packets both ways and evaluate where they were seen; the capture goes to the file
+    `evidence`. The caller has made the SFFs show packets to captures."""
     directions = _directions(layout, scenario)
     proxies = _nodes_with_proxies(directions)
     before = {node: counted(node) for node in proxies}
@@ -199,6 +202,7 @@ def _observations(
     for frame in frames:
         if (frame.interface, frame.outgoing) != (port.outer, outgoing):
             continue
+        # `packet[1:]` are the addresses.
         if packet.mark in frame.data and packet.packet[1:] in frame.data:
             header = _nsh_of(frame.data)
             spi, si = (None, None) if header is None else (header.spi, header.si)
@@ -209,12 +213,15 @@ def _observations(
 def _evaluate(
     direction: _Direction, layout: Layout, frames: Sequence[Frame], rose: _Counts
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
-    """Say by how many packets each SF was crossed, and what is wrong. A packet crosses an SF if it
-    is seen once going in and once coming back, in this order and after the SF before."""
+    """Return how the packets of one direction crossed each SF of their path, and what is wrong. A
+    packet crosses an SF if it is seen once going in and once coming back, in this order and after
+    the SF before. Without a path there are no crossings. `rose`: by how much the SFFs' counters
+    rose."""
     if direction.path is None:
         return (), [*_strays(direction, layout, frames), *_arrivals(direction, frames, {})]
     problems: list[str] = []
     observed: list[HopObservation] = []
+    # When each packet left the SF before.
     last = {packet.mark: 0 for packet in direction.packets}
     for hop in direction.path.hops:
         crossings: list[_Crossing] = []
@@ -319,7 +326,7 @@ def _rise(
     before: Mapping[str, Mapping[tuple[int, int], int]],
     after: Mapping[str, Mapping[tuple[int, int], int]],
 ) -> _Counts:
-    """Return by how much each counter rose."""
+    """Return by how much each counter rose. One that was not there before was 0."""
     return {
         (node, spi, si): packets - before[node].get((spi, si), 0)
         for node, counts in after.items()

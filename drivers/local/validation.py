@@ -51,6 +51,7 @@ def _check_encapsulation(scenario: Scenario) -> None:
 
 
 def _check_endpoints(scenario: Scenario, layout: Layout) -> None:
+    """Refuse equal addresses, and options of endpoints."""
     if layout.client.address == layout.server.address:
         raise WorkflowError(
             f"client and server would both have the address {layout.client.address}",
@@ -66,6 +67,8 @@ def _check_endpoints(scenario: Scenario, layout: Layout) -> None:
 
 
 def _check_topology(scenario: Scenario, layout: Layout) -> None:
+    """Refuse limits of a node's memory, links that are too fast to shape, and nodes in use that are
+    not connected."""
     for node in scenario.topology.nodes:
         if node.memory_mib is not None:
             raise WorkflowError(
@@ -91,6 +94,7 @@ def _check_topology(scenario: Scenario, layout: Layout) -> None:
 
 
 def _check_paths(scenario: Scenario, layout: Layout) -> None:
+    """Refuse paths on which the TTL of the NSH would reach 0."""
     for path in paths(layout, scenario):
         if path is not None and path.lookups > MAX_LOOKUPS:
             raise WorkflowError(
@@ -102,6 +106,8 @@ def _check_paths(scenario: Scenario, layout: Layout) -> None:
 
 
 def _check_cpus(scenario: Scenario) -> None:
+    """Assign CPUs as a deployment does, so that it raises EnvironmentLacks where they do not
+    suffice."""
     cpus = CpuAssignment(scenario.topology.nodes, machine_cpus())
     for function in scenario.chain.functions:
         where = f"/vnfs/{function.vnf}/resources/vcpus"

@@ -46,7 +46,12 @@ from sfcperf.workflow.model import Scenario
 
 
 class CloudSession:
-    """Everything that a run has in one cloud."""
+    """Everything that a run has in one cloud.
+
+    The driver makes it at the first use. For each scenario the driver calls `deploy`, `chain` and
+    later `unchain`, then `discard` if the machines may be at fault; at the end `close`. Machines
+    are kept in between, for the next scenario.
+    """
 
     def __init__(self, context: DriverContext, config: Config) -> None:
         self._state_dir, self._tag = context.state_dir, context.tag
@@ -61,12 +66,16 @@ class CloudSession:
         self._flavors = Flavors(self.cloud)
         self._pool = MachinePool(self._context.names)
         self._networks: RunNetworks | None = None
+        """None until the first machine is made."""
         self._jump_host: Guest | None = None
+        """The machine with the floating IP, through which all others are reached; None without an
+        external network, and while it is not made."""
         self._existing: dict[ExistingMachine, Guest] = {}
 
     def deploy(self, scenario: Scenario, outputs: Path, kept: Path) -> ScenarioDeployment:
-        """Get guests for a scenario: running ones if they match, new ones for the rest. `kept`:
-        folder in the results for what functions keep there."""
+        """Get guests for a scenario: running ones if they match, new ones for the rest. `outputs`:
+        folder for what tools on the guests print; `kept`: folder in the results for what functions
+        keep there. Raises DeploymentError, EnvironmentLacks."""
         needed = scenario_machines(scenario, self._config)
         ends = (needed.client, needed.server)
         existing = [
@@ -88,6 +97,7 @@ class CloudSession:
             nsh_bytes = encapsulation.NSH_BYTES if _has_nsh(scenario) else 0
             check_mtu(self._networks, self._config.mtu, nsh_bytes)
         made = {guest.name: guest for guest in self._make(plans)}
+        # In the order of `requests`: endpoints that the run makes, then functions.
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
         client, server = (guest or next(guests) for guest in existing)
         functions = {spec.name: next(guests) for spec in scenario.chain.functions}
@@ -143,11 +153,13 @@ class CloudSession:
         return {"lifecycle": self._config.lifecycle, **self.cloud.facts()}
 
     def discard(self, deployment: ScenarioDeployment) -> None:
-        """Remove machines that may be at fault: the next try gets new ones."""
+        """Remove the machines that the run made for a deployment, because they may be at fault: the
+        next try gets new ones."""
         self._replace([guest for guest in deployment.guests.values() if guest.made])
 
     def close(self) -> None:
-        """Remove all that the run has in the cloud, by the journal."""
+        """Remove all that the run has in the cloud, by the journal, and end the connections, also
+        if something cannot be removed. Raises DeploymentError."""
         for guest in (*self._pool.guests, *self._existing.values()):
             guest.host.close()
             self._pool.drop(guest.name)
@@ -157,8 +169,8 @@ class CloudSession:
         self._networks = self._jump_host = None
 
     def _image(self, name: str) -> Mapping[str, str | None]:
-        """Return id and digest of the image that the name means now: it may come to mean
-        another."""
+        """Return id and digest of the image that has this name now, because the name may come to
+        mean another. The digest is None if the cloud does not tell it."""
         image = self._flavors.image(name)
         digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
         return {"id": image.id, "hash": digest}
@@ -172,8 +184,9 @@ class CloudSession:
             self._networks = prepare_networks(self._context, USER_DATA, public, prefix, existing)
 
     def _make(self, plans: Sequence[MachinePlan]) -> list[Guest]:
-        """Make the planned machines at the same time, and connect to them. Those that answer stay
-        in the pool even if others fail."""
+        """Make the planned machines at the same time, connect to them, and return them in the order
+        of `plans`. Those that answer stay in the pool even if others fail. Raises the first
+        error."""
         if not plans:
             return []
         assert self._networks is not None
@@ -210,7 +223,6 @@ class CloudSession:
         """Remove running machines. If the jump host is one of them, all others go too, because they
         are reached through it."""
         if self._jump_host is not None and self._jump_host in guests:
-            # All others are reached through the jump host.
             guests, self._jump_host = self._pool.guests, None
         for guest in guests:
             guest.host.close()
@@ -218,7 +230,8 @@ class CloudSession:
         self._remove([guest.machine for guest in guests])
 
     def _remove_planned(self, plans: Sequence[MachinePlan]) -> None:
-        """Remove what was made of planned machines, which the journal has under their names."""
+        """Remove what was made for planned machines, and forget them. In the journal these
+        resources have a machine's name, or one that begins with it (`NAME-in`)."""
         names = {plan.name for plan in plans}
         prefixes = tuple(f"{name}-" for name in names)
         outstanding = self._context.journal.outstanding()
@@ -230,6 +243,7 @@ class CloudSession:
             self._pool.drop(name)
 
     def _remove(self, machines: Sequence[Machine]) -> None:
+        """Remove machines with all that belongs to them, and forget them."""
         names = {machine.plan.name for machine in machines}
         for name in names:
             self._pool.drop(name)
@@ -240,6 +254,8 @@ class CloudSession:
         self._lifecycle.remove(machines)
 
     def _connect_existing(self, machine: ExistingMachine) -> Guest:
+        """Return an existing machine as a guest. The first call journals the run's folder there,
+        and connects."""
         if machine not in self._existing:
             workdir = workdirs.folder(self._context.names.of(machine.name))
             self._context.journal.intend([workdirs.resource(machine, workdir)])
@@ -247,15 +263,15 @@ class CloudSession:
         return self._existing[machine]
 
     def _connect_jump_host(self, machines: Sequence[Machine], key: Path) -> None:
-        """Give the first client a floating IP and connect to it, if there is an external network.
-        All other machines are reached through it."""
+        """Make one of these machines the jump host: give it a floating IP, and connect to it. Do
+        nothing if there is one already, or no external network."""
         if self._config.external_network is None or self._jump_host is not None:
             return
         # Any machine will do as the jump host. The client is among them unless it is an existing
         # machine.
-        client = min(machines, key=lambda machine: machine.plan.spec.vnf != "client")
-        address = ensure_floating_ip(self._context, client.plan.name, client.ports[MANAGEMENT])
-        self._jump_host = connect(self._context, client, key, address=address)
+        jump = min(machines, key=lambda machine: machine.plan.spec.vnf != "client")
+        address = ensure_floating_ip(self._context, jump.plan.name, jump.ports[MANAGEMENT])
+        self._jump_host = connect(self._context, jump, key, address=address)
 
     def _connect(self, machine: Machine, key: Path) -> Guest:
         """Connect to a machine through the jump host, if there is one. The jump host itself is
@@ -271,9 +287,9 @@ def _has_nsh(scenario: Scenario) -> bool:
 
 
 def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:
-    """Whether probes send packets with addresses of others. `networks`: those of the client; None:
-    the run did not make the client. Raises DeploymentError where the cloud would drop such
-    packets."""
+    """Whether probes send packets with addresses that are not the endpoints'. `networks`: those of
+    the client; None: the run did not make the client. Raises DeploymentError where the cloud would
+    drop such packets."""
     probes = {name for spec in scenario.probes for name in spec.plugins}
     sending = sorted(name for name in probes if plugins.load("probe", name).other_addresses)
     if sending and networks is not None and networks.data_id in networks.security_groups:

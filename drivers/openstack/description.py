@@ -20,7 +20,7 @@ _ENCAPSULATIONS: Mapping[Any, str] = {"nsh": "nsh-eth", "mpls": "mpls", None: "n
 
 
 def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnostics) -> Deployment:
-    """What was built, in the terms of RFC 7665."""
+    """Return what was built, in the terms of RFC 7665."""
     return Deployment(
         id=identity,
         client=_endpoint(deployed, deployed.scenario.client, deployed.client),
@@ -36,6 +36,7 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
 
 def _endpoint(deployed: ScenarioDeployment, spec: EndpointSpec, guest: Guest) -> Endpoint:
     interface, mtu = guest.interfaces[DATA], deployed.config.mtu
+    # The run does not set the MTU of a machine that it did not make.
     if not guest.made:
         mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
     return Endpoint(spec.name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
@@ -68,6 +69,7 @@ def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
 
 
 def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
+    """Return the facts for Deployment.facts."""
     return {
         "mtu": deployed.config.mtu,
         "chain": dict(deployed.chain),
@@ -78,6 +80,8 @@ def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
 
 
 def _machine(guest: Guest, deployed: ScenarioDeployment) -> Mapping[str, Any]:
+    """Return the facts about one machine. Of an existing machine some are unknown: they are empty
+    or None, and its times are 0."""
     spec = guest.machine.plan.spec
     image = deployed.images.get(spec.image, {})
     return {

@@ -40,6 +40,7 @@ class OpenStackDriver(Driver):
         self._suspect: set[str] = set()
         """Deployments whose machines may be at fault: their teardown removes these machines."""
         self._deployed = 0
+        """How many deployments there were so far; it numbers their ids."""
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
@@ -204,8 +205,9 @@ class OpenStackDriver(Driver):
         return CloudSession(self.context, self.config)
 
     def _remove(self, identity: str) -> None:
-        """Remove the chain, stop the functions, and remove machines that may be at fault. A
-        function that does not stop makes its machines suspect."""
+        """Remove the chain, stop the functions, and remove machines that may be at fault; do
+        nothing if there is no deployment of this id. A function that does not stop makes its
+        machines suspect. Raises DeploymentError; the deployment then stays, for another try."""
         deployed = self._deployments.get(identity)
         if deployed is None:
             return

@@ -38,7 +38,8 @@ done
 
 @dataclass(eq=False)
 class ScenarioDeployment:
-    """Guests and functions of a scenario; after `stop` the guests are free again."""
+    """Guests and functions of a scenario. CloudSession makes it; the driver calls `prepare`, has
+    CloudSession chain the functions, and calls `stop`, after which the guests are free again."""
 
     scenario: Scenario
     client: Guest
@@ -47,6 +48,7 @@ class ScenarioDeployment:
     """Guests of the functions by instance, in forward order."""
     config: Config
     outputs: Path
+    """Folder on this machine for what functions and tools print."""
     prefix_length: int
     """Length of the data network's prefix."""
     images: Mapping[str, Mapping[str, str | None]]
@@ -57,9 +59,11 @@ class ScenarioDeployment:
     services: Mapping[str, str]
     """Services of the run, as in DriverContext."""
     running: dict[str, RunningFunction] = field(default_factory=dict)
+    """Functions that were started, by instance."""
     port_pairs: dict[str, PortPair] = field(default_factory=dict)
     """What connects functions that get NSH to their ports, by instance."""
     chain: Mapping[str, Any] = field(default_factory=dict)
+    """Facts of the chain; empty until it is made, and without functions."""
     carried: dict[str, list[str]] = field(default_factory=dict)
     """Instance -> tools that it lacked, and got."""
     ready: bool = False
@@ -89,7 +93,8 @@ class ScenarioDeployment:
         self.ready = True
 
     def stop(self) -> None:
-        """End functions, and whatever else runs in the guests; the guests keep running."""
+        """End functions, and whatever else runs in the guests; the guests keep running. All are
+        ended even if one fails; then raises the first error, an SfcperfError."""
         errors = []
         for started in (self.running, self.port_pairs):
             while started:
@@ -127,6 +132,7 @@ class ScenarioDeployment:
         guest.host.run(["sysctl", "-q", "-w", *_BUFFERS], timeout_s=COMMAND_TIMEOUT_S)
 
     def _function(self, spec: FunctionSpec) -> None:
+        """Bring tools to the guest of a function, and start the function there."""
         guest = self.functions[spec.name]
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
         self._equip(spec.name, guest, kind.tools(spec.knobs))
@@ -171,9 +177,11 @@ class ScenarioDeployment:
             self.carried[name] = list(equip(guest.host, wanted))
 
     def _probe_tools(self) -> tuple[str, ...]:
+        """Return the commands that the scenario's probes call."""
         names = (name for spec in self.scenario.probes for name in spec.plugins)
         return tuple(tool for name in names for tool in plugins.load("probe", name).tools())
 
     def _monitor_tools(self) -> tuple[str, ...]:
+        """Return the commands that the scenario's monitors call."""
         monitors = (plugins.load("monitor", spec.monitor) for spec in self.scenario.monitors)
         return tuple(name for monitor in monitors for name in monitor.tools())

@@ -124,9 +124,10 @@ class Probe(Configurable, Instrument):
         """Return the protocols of the measured packets: some of `icmp`, `tcp` and `udp`, or nothing
         if they are not known.
 
-        The loader refuses a probe whose packets the classifier would not send into the chain. For
-        one that returns protocols, a parameter `port` is their destination port; if that is absent,
-        without a default, the loader fills in the port that the classifier matches, if any.
+        The loader refuses a probe whose packets the classifier would not send into the chain. If
+        the method returns protocols, the parameter `port` is the packets' destination port, which
+        the classifier must match. The loader sets a `port` that is absent and has no default to the
+        port that the classifier matches, if it matches one.
         """
         return cls.protocols
 

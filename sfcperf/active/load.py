@@ -70,7 +70,7 @@ class Load:
         return self.lost / self.sent if self.sent else 0.0
 
     def reached(self, tolerance: float) -> bool:
-        """Whether the sender's rate was below `rate_pps` by at most the ratio `tolerance`."""
+        """Whether the sender's rate was at least `rate_pps` less the share `tolerance` of it."""
         return self.sent_pps >= (1 - tolerance) * self.rate_pps
 
 
@@ -81,9 +81,9 @@ class LoadGenerator(ABC):
     when one of the others raised; all on one thread. They raise MeasurementError when there is no
     result.
 
-    `parameters` on the class is the JSON Schema of what remains the same for all loads of a trial
-    (frame size, flows, ...), in the form of Plugin.parameters, without the rate, the duration and
-    the port; on the object it is their values, defaults filled in.
+    `parameters` of the class is the JSON Schema of what remains the same for all loads of a trial
+    (frame size, flows, ...), in the form of Plugin.parameters. The rate, the duration and the port
+    are not part of it. `parameters` of an object are values that fit it, defaults filled in.
     """
 
     parameters: ClassVar[Mapping[str, Any]]

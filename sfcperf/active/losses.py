@@ -13,8 +13,8 @@ from sfcperf.management.deployment import Deployment, Endpoint
 
 @dataclass(frozen=True)
 class EndpointLosses:
-    """Counters of losses in the endpoints themselves: cumulated ones from `read`, or what was added
-    between two readings from `since`."""
+    """Losses in the endpoints themselves. `read` gives the kernels' counts so far; `since` gives
+    what was lost between two such readings."""
 
     sndbuf_errors: int
     """Datagrams that the client's kernel gave up before the wire. Datagrams that a qdisc or a
@@ -29,7 +29,11 @@ class EndpointLosses:
         """Read the counters as they are now. Raises MeasurementError when an endpoint lacks its
         interface."""
         client, server = deployment.client, deployment.server
-        return cls(_udp(client)["SndbufErrors"], _tx_drops(client), _udp(server)["RcvbufErrors"])
+        return cls(
+            _udp_counters(client)["SndbufErrors"],
+            _dropped_so_far(client),
+            _udp_counters(server)["RcvbufErrors"],
+        )
 
     def since(self, earlier: EndpointLosses) -> EndpointLosses:
         """Return what was lost between the reading `earlier` and this one."""
@@ -74,11 +78,14 @@ class EndpointLosses:
         return reasons
 
 
-def _udp(endpoint: Endpoint) -> Mapping[str, int]:
+def _udp_counters(endpoint: Endpoint) -> Mapping[str, int]:
+    """Return what the endpoint's kernel has counted of UDP so far, by name (`SndbufErrors`)."""
     return protocol_counters(endpoint.host.read_text("/proc/net/snmp"), "Udp")
 
 
-def _tx_drops(endpoint: Endpoint) -> int:
+def _dropped_so_far(endpoint: Endpoint) -> int:
+    """Return how many packets the endpoint's interface has refused to send so far. Raises
+    MeasurementError when the endpoint lacks the interface."""
     counters = interface_counters(endpoint.host.read_text("/proc/net/dev"))
     if endpoint.interface not in counters:
         raise MeasurementError(f"the {endpoint.name} has no interface {endpoint.interface}")

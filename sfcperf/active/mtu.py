@@ -20,7 +20,8 @@ def largest_payload_bytes(client: Endpoint, header_bytes: int) -> int:
 
 
 def check_payload(client: Endpoint, payload_bytes: int, header_bytes: int) -> None:
-    """Check a payload. Raises MeasurementError when its packets would be fragmented."""
+    """Check the size of a payload behind a transport header of `header_bytes`. Raises
+    MeasurementError when its packets would be fragmented."""
     largest = largest_payload_bytes(client, header_bytes)
     if payload_bytes > largest:
         raise MeasurementError(

@@ -87,8 +87,8 @@ class SdnMonQuery(Probe):
         return 0
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start agent and controller, and add the entries. Raises CannotBeMeasured without a switch
-        that has an OpenFlow channel, MeasurementError."""
+        """Start agent and controller, and add the entries. Raises CannotBeMeasured if no switch has
+        an OpenFlow channel, and MeasurementError if the agent or the controller fails."""
         switches = [each for each in deployment.switches.values() if each.openflow is not None]
         if not switches:
             raise CannotBeMeasured(
@@ -97,6 +97,7 @@ class SdnMonQuery(Probe):
             )
         parameters = self.parameters
         self._switch = ControlledSwitch(switches[0], raw_dir)
+        # Ratio 0: no flow is sampled, so that the table has only the entries that are added.
         self._switch.ask("begin", ratio=0.0, capacity=max(parameters["entries"], 1))
         ends = {"source": deployment.client.address, "destination": deployment.server.address}
         self._switch.ask("add", port=parameters["port"], count=parameters["entries"], **ends)
@@ -108,13 +109,13 @@ class SdnMonQuery(Probe):
         parameters, times_ms, packets = self.parameters, [], 0
         for _ in range(parameters["queries"]):
             time.sleep(parameters["pause_s"])
-            found = self._switch.ask("query", buffers=parameters["buffers"])
-            if found["entries"] != parameters["entries"]:
+            reply = self._switch.ask("query", buffers=parameters["buffers"])
+            if reply["entries"] != parameters["entries"]:
                 raise MeasurementError(
-                    f"the reply has {found['entries']} of {parameters['entries']} entries"
+                    f"the reply has {reply['entries']} of {parameters['entries']} entries"
                 )
-            times_ms.append(found["ms"])
-            packets = found["packets"]
+            times_ms.append(reply["ms"])
+            packets = reply["packets"]
         values = {"query_ms": median(times_ms), "query_max_ms": max(times_ms), "packets": packets}
         return ProbeResult(samples(_METRICS, values), series={"query_ms": times_ms})
 

@@ -19,7 +19,8 @@ _HIGHEST_PORT = 65_535
 
 
 class ServerProbe(Probe):
-    """A probe that needs a server. `prepare` of the derived class starts it; `cleanup` stops it."""
+    """A probe that needs a server. `prepare` of the derived class sets `_port`, starts the server
+    and keeps it in `_server`; `cleanup` stops it."""
 
     usual_port: ClassVar[int]
     """Port of the server, if the workflow declares none and no other program uses it."""
@@ -42,7 +43,8 @@ class ServerProbe(Probe):
 
 
 def port_parameter(description: str, usual: int, lowest: int = 1024) -> dict[str, Any]:
-    """Return the JSON Schema of a parameter `port`. `usual` is only named in its description."""
+    """Return the JSON Schema of a parameter `port`, for which `lowest` is the least value. `usual`
+    is only named in its description: `server_port` chooses the default."""
     return plugins.port(
         f"{description} Default: the port that the classifier matches; if it matches none, {usual} "
         "or, if another program uses that, the next free port. Set it if the knobs of a VNF name "
@@ -54,7 +56,7 @@ def port_parameter(description: str, usual: int, lowest: int = 1024) -> dict[str
 def free_port(host: Host, lowest: int) -> int:
     """Return the first port from `lowest` on that no TCP or UDP server on the host uses. Raises
     MeasurementError when there is none."""
-    taken = _listening(host) | _udp(host)
+    taken = _listening(host) | _used_udp_ports(host)
     for port in range(lowest, _HIGHEST_PORT + 1):
         if port not in taken:
             return port
@@ -110,7 +112,8 @@ def _listening(host: Host) -> frozenset[int]:
     )
 
 
-def _udp(host: Host) -> frozenset[int]:
+def _used_udp_ports(host: Host) -> frozenset[int]:
+    """Return the ports of all UDP sockets, of IPv4 or IPv6."""
     return udp_ports(host.read_text("/proc/net/udp")) | udp_ports(_of_ipv6(host, "udp6"))
 
 

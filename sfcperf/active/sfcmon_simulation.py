@@ -23,8 +23,8 @@ _NS_PER_S = 1_000_000_000
 _WHOLE = 0.99
 """Share of its width that the packets of a chunk's last window must span for it to count."""
 _SECOND_TAKES_S = 0.04
-"""Estimated time to simulate a second of a synthetic trace, and a sixth of the time to generate it;
-for plans only."""
+"""Estimated time to simulate a second of a synthetic trace, plus a sixth of the time to generate
+it, because the six trials of a round share a trace in the workflow sfcmon-fig3; for plans only."""
 _FILE_TAKES_S = 5.0
 """Estimated time to simulate a file, whose length is not known before it is read; for plans
 only."""
@@ -110,6 +110,7 @@ class SfcmonSimulation(TraceProbe):
         MeasurementError if there is no whole window, InputError if the chunk cannot be read."""
         chunk = self._chunk
         windows, end = self._simulated(chunk.source, raw_dir)
+        # Only the last window may be incomplete.
         whole = [window for window in windows if window is not windows[-1] or self._ended(window)]
         if not any(window.sources for window in whole):
             raise MeasurementError(
@@ -164,8 +165,8 @@ class SfcmonSimulation(TraceProbe):
         raise MeasurementError(f"{TOOL} has not said how the trace ended")
 
     def _ended(self, window: Window) -> bool:
-        """Whether the packets go on until about the end of the window. A last window that the trace
-        ends in would be judged by a part of its packets."""
+        """Whether the packets go on until about the end of the window. If the trace ends before,
+        its last window would be judged by a part of its packets."""
         width_ns = self.parameters["window_s"] * _NS_PER_S
         return bool(window.last_ns - window.begin_ns >= _WHOLE * width_ns)
 
@@ -180,7 +181,7 @@ class SfcmonSimulation(TraceProbe):
 
 
 def _row(window: Window) -> dict[str, Any]:
-    """Return the line of a window in `windows.jsonl`. It has no addresses, because run folders are
+    """Return what `windows.jsonl` tells of a window. It has no addresses, because run folders are
     shared with others."""
     names = ("index", "begin_ns", "last_ns", "packets", "bytes", "sources", "unparsed")
     return {
@@ -196,6 +197,7 @@ def _doubts(windows: list[Window], end: TraceEnd) -> tuple[str, ...]:
     doubts = []
     if end.truncated:
         doubts.append("the trace ends within a packet: the rest of it is missing")
+    # Windows are numbered from 0; `windows` lacks those without packets.
     if missing := windows[-1].index + 1 - len(windows):
         doubts.append(f"{missing} of {windows[-1].index + 1} windows have no packets")
     return (*doubts, *end.left_out.doubts(end.frames))

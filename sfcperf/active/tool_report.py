@@ -11,8 +11,7 @@ from sfcperf.errors import MeasurementError
 NUMBER = r"(\d+(?:\.\d+)?)"
 INTEGER = r"(\d+)"
 MOST_DIGITS = 15
-"""Limit for the length of a number. No true figure has so many digits, and a float still holds so
-many exactly."""
+"""Most characters of a number. No true figure is longer, and a float keeps so many digits."""
 
 
 def read_lines(
@@ -42,8 +41,8 @@ def read_lines(
 
 
 def _without_number(pattern: str, lines: Sequence[str]) -> str | None:
-    """Find a line that the pattern would match if its words in place of numbers were numbers; None
-    if there is none. Without this look, an optional line with a damaged number would pass for an
-    absent one."""
+    """Return a line that matches the pattern except that it has other words where the pattern has
+    numbers; None if there is none. Without this check, an optional line with a damaged number would
+    pass for an absent one."""
     anything = pattern.replace(NUMBER, r"\S*").replace(INTEGER, r"\S*")
     return next((line for line in lines if re.fullmatch(anything, line, re.ASCII)), None)

@@ -15,8 +15,8 @@ from sfcperf.hosts.procfs import process_cpu_s
 _LINES_SHOWN = 20
 _METER_PERIOD_S = 0.05
 _METER_SHARE = 0.1
-"""Share of the time that may be spent on reading the CPU time of a tool. It counts where a reading
-takes long: each is a command on another machine, which has a test to run."""
+"""Largest share of the time that is spent on reading the CPU time of a tool. It matters on another
+machine, where each reading is a command, which takes a while and competes with the test."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,15 @@ def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> f
     pause_s = _METER_PERIOD_S
     while process.poll() is None and time.monotonic() < deadline:
         waiting.sleep(pause_s)
-        begin_s = time.monotonic()
+        asked_s = time.monotonic()
         try:
             cpu_s = process_cpu_s(host.read_text(f"/proc/{process.pid}/stat"))
         except MeasurementError:  # it has just gone
             break
-        known = time.monotonic()
-        elapsed_s = (begin_s + known) / 2 - started
-        pause_s = max(_METER_PERIOD_S, (known - begin_s) / _METER_SHARE)
+        answered_s = time.monotonic()
+        # The kernel was asked somewhere between the two: the middle is the best guess.
+        elapsed_s = (asked_s + answered_s) / 2 - started
+        pause_s = max(_METER_PERIOD_S, (answered_s - asked_s) / _METER_SHARE)
         # A process that ended meanwhile ran for less than elapsed_s: its ratio would be too low.
         if process.poll() is None:
             ratio = cpu_s / elapsed_s

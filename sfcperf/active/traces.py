@@ -15,7 +15,7 @@ from sfcperf.vnfs.sfcmon.chunks import Chunk, chunk_of_files, synthetic_chunk
 
 def trace_parameters(trace: str) -> Mapping[str, Any]:
     """Return the schemas of the parameters `trace` (absent: synthetic traces) and `seed`. The
-    argument `trace` is the beginning of the first one's description."""
+    description of the parameter `trace` begins with the words in the argument `trace`."""
     return {
         "trace": {
             "type": "string",
@@ -33,7 +33,8 @@ def trace_parameters(trace: str) -> Mapping[str, Any]:
 class TraceProbe(Probe):
     """A probe that works on a trace instead of a chain. Round N takes chunk N of the traffic: file
     N, or a synthetic trace with a seed of its own. Nothing is sent, and the chain makes no
-    difference: use one of length 0. The probe runs on the machine that runs sfcperf."""
+    difference: use one of length 0. The probe runs on the machine that runs sfcperf. The `measure`
+    of a derived class works on `_chunk`, which `prepare` sets."""
 
     trace_length: ClassVar[str]
     """Name of the parameter that is the length of synthetic traces, seconds."""
@@ -55,6 +56,7 @@ class TraceProbe(Probe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Find the file of this round, or generate its synthetic trace. A synthetic trace is kept
         for the next trials of the same round."""
+        # Chunks are numbered from 1; the round of a sentinel may be 0.
         parameters, number = self.parameters, max(1, self.round)
         if "trace" in parameters:
             self._chunk = chunk_of_files(parameters["trace"], number)

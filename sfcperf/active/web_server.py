@@ -28,6 +28,8 @@ _SHORTEST_S = 0.1
 """Shortest test that is believed. The tools print its duration in steps of 1 ms, so the duration of
 a shorter test is known to 1 % at best."""
 _STEP_S = 0.001
+"""Step of the durations that the tools print. A duration that is printed as 0 counts as one
+step."""
 _MAKE_TIMEOUT_S = 30.0
 
 PARAMETERS: Final[Mapping[str, Any]] = {
@@ -92,7 +94,9 @@ class Load:
 
 
 class WebProbe(ServerProbe):
-    """HTTP requests from a tool on the client to an nginx that the probe starts on the server."""
+    """HTTP requests from a tool on the client to an nginx that the probe starts on the server. The
+    derived class starts nginx by `serve` in its `prepare`, and runs the tool by `run` in its
+    `load`, which `measure` calls."""
 
     protocols = frozenset({"tcp"})
     usual_port = USUAL_PORT
@@ -101,12 +105,13 @@ class WebProbe(ServerProbe):
 
     @abstractmethod
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
-        """Run the tool against nginx. Raises MeasurementError when there was not one good reply."""
+        """Run the tool against nginx, and return what it measured. Raises MeasurementError when
+        there was not one good reply."""
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Load the chain, and read before and after it the CPU time of nginx and the losses of the
-        endpoints. A saturated nginx and packets that the client's interface dropped make the trial
-        untrusted."""
+        """Run the test (`load`), and read the CPU time of nginx and the losses of the endpoints
+        before and after it. The trial is untrusted for what the tool says, and if nginx was
+        saturated, the test was too short, or the client's interface dropped packets."""
         cpu_s, losses = self._server_cpu_s(deployment), EndpointLosses.read(deployment)
         output = self.load(deployment, raw_dir)
         cpu_s = self._server_cpu_s(deployment) - cpu_s
@@ -130,7 +135,8 @@ class WebProbe(ServerProbe):
         )
 
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
-        """Serve an object (zeros) at OBJECT_URI on these ports of the server's address alone.
+        """Start nginx, which serves an object of `object_bytes` zeros at OBJECT_URI, on these ports
+        of the server's address alone. `cleanup` stops it.
 
         Returns when nginx listens; raises MeasurementError when it does not. The folder of nginx is
         in the host's workdir and is removed with it. A copy of its configuration stays in raw_dir.
@@ -189,8 +195,9 @@ class WebProbe(ServerProbe):
 
 
 def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list[str]:
-    """Say why a test should not be believed that was as short as `duration_s`, or in which nginx
-    used `cpu_ratio` of a CPU. `longer_test` is the advice for a test that was too short."""
+    """Say why a test should not be believed: nginx was saturated, or the test was too short.
+    `cpu_ratio` is the share of one CPU that nginx used, and `longer_test` the advice for a test
+    that was too short."""
     doubts = saturation_doubts("server", "nginx", cpu_ratio)
     if duration_s < _SHORTEST_S:
         doubts.append(f"the test took {duration_s:g} s, too short to be timed: {longer_test}")
@@ -198,8 +205,9 @@ def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list
 
 
 def saturation_doubts(endpoint: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
-    """Say why the rate may be that of an endpoint instead of the chain's: its tool was saturated.
-    `cpu_ratio` is None if the tool ended before its CPU time was read; nothing is said then."""
+    """Say why the rate may be an endpoint's instead of the chain's: its tool was saturated.
+    `endpoint` is `sender` or `server`. `cpu_ratio` is the share of one CPU that the tool used; None
+    if the tool ended before its CPU time was read, and nothing is said then."""
     if cpu_ratio is None or cpu_ratio < _SATURATED:
         return []
     return [

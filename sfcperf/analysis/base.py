@@ -21,7 +21,7 @@ NO_PARAMETERS: Mapping[str, Any] = {
 
 def list_of_names(description: str, **more: Any) -> Mapping[str, Any]:
     """Return the JSON Schema of a parameter that is a list of distinct names. `more`: further
-    keywords of the schema, which replace these."""
+    keywords of the schema, which override those given here."""
     return {
         "description": description,
         "type": "array",

@@ -27,9 +27,10 @@ class ModelledRate:
 
     cores: int
     pps: float
+    """Rate of all cores together."""
     low_pps: float
+    """Low end of the interval of `pps`; like `pps` and `high_pps` at most the rate of the link."""
     high_pps: float
-    """End of the interval that the measured rates give, at the confidence asked for."""
     of_link: bool
     """Whether the link limits the rate, not the cores."""
 
@@ -47,9 +48,13 @@ def modelled(
     link_bps: float,
     confidence: float = 0.95,
 ) -> ModelledRate:
-    """Model the rate of so many cores. `rates_pps`: number of cores -> rate of each round, of all
-    cores together. The interval is Student's t of the mean logarithm of the rate per core, with the
-    most cores measured. Raises ValueError for fewer rounds than LEAST_ROUNDS."""
+    """Model the rate of `cores` cores together. `rates_pps`: number of cores -> measured rate of
+    all of them together, in each round.
+
+    Only the rates with the most cores count. The interval, at this confidence, is Student's t of
+    the mean logarithm of their rates per core. Raises ValueError if they are fewer than
+    LEAST_ROUNDS.
+    """
     most = max(rates_pps)
     logs = [math.log(rate / most) for rate in rates_pps[most]]
     if len(logs) < LEAST_ROUNDS:
@@ -60,6 +65,7 @@ def modelled(
     centre, line = fmean(logs), line_rate_pps(link_bps, frame_bytes)
 
     def rate(shift: float) -> float:
+        """Return the rate if the mean logarithm of the rate per core were larger by `shift`."""
         return min(cores * math.exp(centre + shift), line)
 
     return ModelledRate(cores, rate(0), rate(-half), rate(half), of_link=rate(0) == line)
@@ -68,7 +74,8 @@ def modelled(
 def cores_for_link(
     rates_pps: Mapping[int, Sequence[float]], *, frame_bytes: int, link_bps: float
 ) -> int:
-    """Return the least number of cores that fill the link, by the model."""
+    """Return the least number of cores that fill a link with frames of this size, by the same
+    model. `rates_pps`: as for `modelled`; one round is enough."""
     most = max(rates_pps)
     per_core = math.exp(fmean(math.log(rate / most) for rate in rates_pps[most]))
     return math.ceil(line_rate_pps(link_bps, frame_bytes) / per_core)

@@ -49,6 +49,7 @@ class Diagnosis:
     """TYPICAL_PERCENTILES -> the percentile within a typical trial; estimates without a value if
     the trials have no series of samples."""
     warnings: tuple[str, ...]
+    """What a reader must know about the trials, in sentences."""
 
 
 def diagnose(
@@ -70,6 +71,7 @@ def diagnose(
         within=within,
         samples_n=len(samples),
         samples=dict(percentiles(samples, SAMPLE_PERCENTILES)),
+        # A trial without a series leaves the percentiles without a value, so it is passed too.
         typical=typical_percentiles(all_series, TYPICAL_PERCENTILES, rules, metric.tick)
         if samples
         else dict.fromkeys(TYPICAL_PERCENTILES, Estimate(None, None, "")),
@@ -80,18 +82,19 @@ def diagnose(
 def _warnings(
     trials: int, outlying: Sequence[str], order: Dependence, within: Steadiness
 ) -> Iterator[str]:
-    """Yield what a reader must know about the numbers of a row, in sentences."""
+    """Yield what a reader must know about the numbers that these trials give, in sentences.
+    `trials`: how many there are; `outlying`: ids of the outliers."""
     if order.has_trend:
         yield f"The trials drift with time{_drift(order)} (Mann-Kendall p = {order.trend_p:.2g})."
     elif order.is_autocorrelated:
-        does = (
+        effect = (
             "the interval is widened for it"
             if trials >= LEAST_TOGETHER
             else "the interval is narrower than it should be"
         )
         yield (
             f"Successive trials are correlated (lag-1 autocorrelation "
-            f"{order.autocorrelation:.2f}, p = {order.autocorrelation_p:.2g}): {does}."
+            f"{order.autocorrelation:.2f}, p = {order.autocorrelation_p:.2g}): {effect}."
         )
     if within.state == "never":
         yield (
@@ -99,10 +102,10 @@ def _warnings(
             "would give another number."
         )
     elif within.bias_ratio is not None and abs(within.bias_ratio) >= LEAST_BIAS:
-        does = "raises" if within.bias_ratio > 0 else "lowers"
+        effect = "raises" if within.bias_ratio > 0 else "lowers"
         yield (
             f"The first {within.after} samples of each trial are warm-up ({within.method}), which "
-            f"{does} the mean by {abs(within.bias_ratio):.1%}; they are not excluded."
+            f"{effect} the mean by {abs(within.bias_ratio):.1%}; they are not excluded."
         )
     if outlying:
         named = ", ".join(outlying[:_MOST_NAMED]) + (" ..." if len(outlying) > _MOST_NAMED else "")

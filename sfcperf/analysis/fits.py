@@ -116,6 +116,8 @@ def _points_by_series(
 
 
 def _number(level: Any, figure: FigureSpec) -> float:
+    """Return a level of the x axis as a float. Raises InputError if it is not a number; true and
+    false are none."""
     if isinstance(level, bool) or not isinstance(level, int | float):
         raise InputError(
             f"figure {figure.name!r} requests a linear fit against {figure.x!r}, "

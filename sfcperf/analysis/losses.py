@@ -10,12 +10,14 @@ from sfcperf.results.values import Loss
 
 
 def loss_of(records: Iterable[TrialRecord]) -> Loss | None:
-    """Add up the losses of these trials; None without trials, and unless each counted its own."""
-    found = [record.loss for record in records]
-    known = [loss for loss in found if loss is not None]
-    if not known or len(known) < len(found):
+    """Add up the losses of the trials of one probe. None without trials, or if one of them did not
+    count its loss."""
+    losses = [record.loss for record in records]
+    known = [loss for loss in losses if loss is not None]
+    if not known or len(known) < len(losses):
         return None
     lost, total = sum(loss.lost for loss in known), sum(loss.total for loss in known)
+    # The words of the first loss serve for all: they are the probe's.
     return replace(known[0], lost=lost, total=total)
 
 

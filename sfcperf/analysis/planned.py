@@ -24,8 +24,11 @@ class PlannedMeasurement:
 
     scenario_id: str
     scenario: Mapping[str, Any]
+    """Factor -> level."""
     probe: str
+    """Name of the probe's plug-in."""
     label: str
+    """Label of the probe, unique in the workflow."""
     metrics: tuple[Metric, ...]
     """Metrics that the probe declares, then those that only samples name."""
     rounds: int
@@ -46,7 +49,7 @@ class PlannedMeasurement:
 
     @cached_property
     def not_replaced(self) -> tuple[TrialRecord, ...]:
-        """Excluded trials whose round has no valid trial either."""
+        """Excluded trials of rounds that have no valid trial."""
         good = {record.round for record in self.trials if record.status == "valid"}
         return tuple(record for record in self.excluded if record.round not in good)
 
@@ -71,6 +74,7 @@ def planned_measurements(
     for record in sorted(trials, key=lambda r: (r.round, r.started_at)):
         finished.setdefault((record.scenario_id, record.label), []).append(record)
         rounds[record.scenario_id] = max(rounds[record.scenario_id], record.round)
+    # Place of each scenario id, and of each label, in the order of the plan.
     places = {name: place for place, name in enumerate([*scenarios, *probes])}
     return [
         PlannedMeasurement(
@@ -89,7 +93,7 @@ def planned_measurements(
 
 
 def rules_of(store: RunStore) -> Rules:
-    """Return what the run declared about its confidence intervals."""
+    """Return what the run declared about its confidence intervals before its first trial."""
     design = store.manifest()["design"]
     options = {name: design[name] for name in ("confidence", "centre", "rarest_mode")}
     return Rules(**options, first_look=first_look_in(design))
@@ -97,25 +101,26 @@ def rules_of(store: RunStore) -> Rules:
 
 def first_look_in(design: Mapping[str, Any]) -> int | None:
     """Return the number of rounds after which sequential stopping first looked at the results; None
-    for a fixed number of rounds. `design`: as in run.json."""
+    for a fixed number of rounds, or if there was only one look. `design`: as in run.json."""
     stop_when = design["stop_when"]
     return None if stop_when is None else first_look(design["rounds"], stop_when["max_rounds"])
 
 
 def first_look(rounds: int, max_rounds: int) -> int | None:
-    """Return the number of rounds before the first look; None if there is only one look, which
-    needs no correction for repeated looks."""
+    """Return the number of rounds before the first look at the results, which are the planned
+    `rounds`. None if no round may follow them: a single look needs no correction for repeated
+    looks."""
     return rounds if max_rounds > rounds else None
 
 
 def _scenarios(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord]
 ) -> dict[str, Mapping[str, Any]]:
-    """Map scenario id -> its levels. Planned scenarios come first; a scenario that only trials name
-    follows."""
+    """Map scenario id -> its levels: planned scenarios first, then those that only trials name, in
+    the order of ids."""
     planned = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
-    found = {r.scenario_id: r.scenario for r in sorted(trials, key=lambda r: r.scenario_id)}
-    return {**planned, **found}
+    measured = {r.scenario_id: r.scenario for r in sorted(trials, key=lambda r: r.scenario_id)}
+    return {**planned, **measured}
 
 
 def _probes(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> dict[str, str]:
@@ -134,7 +139,8 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], tupl
 
 
 def _metrics(declared: Sequence[Metric], trials: Sequence[TrialRecord]) -> tuple[Metric, ...]:
-    """Return the declared metrics, then those that only samples of these trials name."""
+    """Return the declared metrics, then those that only samples of these trials name. Raises
+    InputError if a sample has another unit than its metric."""
     known = {metric.name: metric for metric in declared}
     for record in trials:
         for sample in record.samples:

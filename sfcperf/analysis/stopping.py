@@ -37,14 +37,14 @@ def stop_reason(
         return None
     if design.stop_when is None or not values:
         return PLANNED_ROUNDS_DONE
-    looks = first_look(design.rounds, design.stop_when.max_rounds)
-    rules = Rules(design.confidence, design.centre, design.rarest_mode, looks)
+    first_look_round = first_look(design.rounds, design.stop_when.max_rounds)
+    rules = Rules(design.confidence, design.centre, design.rarest_mode, first_look_round)
     widths = {
         # The confidence per look is computed for looks at `design.rounds` trials and more, so fewer
         # valid trials are not looked at.
         key: None
-        if looks is not None and len(numbers) < design.rounds
-        else _relative(numbers, rules)
+        if first_look_round is not None and len(numbers) < design.rounds
+        else _declared_width(numbers, rules)
         for key, numbers in values.items()
     }
     return _reason(design.stop_when, rounds_done, widths)
@@ -65,10 +65,11 @@ def _reason(
         return f"half-width {width:.3g} <= {target:g} after {rounds}"
     if rounds_done < stop_when.max_rounds:
         return None
-    found = "without a half-width" if width is None else f"at half-width {width:.3g}"
-    return f"max_rounds {stop_when.max_rounds} reached {found} ({metric} of {label})"
+    precision = "without a half-width" if width is None else f"at half-width {width:.3g}"
+    return f"max_rounds {stop_when.max_rounds} reached {precision} ({metric} of {label})"
 
 
-def _relative(values: Sequence[float], rules: Rules) -> float | None:
-    found = estimate_of(values, rules)
-    return relative_half_width(values, found.value, found.interval)
+def _declared_width(values: Sequence[float], rules: Rules) -> float | None:
+    """Return the relative half-width of the declared centre's interval; None if it has none."""
+    estimate = estimate_of(values, rules)
+    return relative_half_width(values, estimate.value, estimate.interval)

@@ -61,8 +61,8 @@ class _Rows:
 
     def all(self) -> list[Summary]:
         """Return a row for each metric, from the valid trials."""
-        counted = [record for record in self.measurement.trials if record.status == "valid"]
-        means = [(record, trial_means(record)) for record in counted]
+        valid = [record for record in self.measurement.trials if record.status == "valid"]
+        means = [(record, trial_means(record)) for record in valid]
         return [self._row(metric, means) for metric in self.measurement.metrics]
 
     def _row(
@@ -70,10 +70,12 @@ class _Rows:
     ) -> Summary:
         """Make the row of a metric. `means`: valid trials with their numbers by metric. The row is
         not valid if a round has no valid trial, or a valid trial has no sample of the metric."""
-        having = [(record, found[metric.name]) for record, found in means if metric.name in found]
-        having.sort(key=lambda pair: pair[0].started_at)
-        records, values = [record for record, _ in having], [value for _, value in having]
-        without = [r.trial_id for r, found in means if metric.name not in found]
+        with_sample = [
+            (record, numbers[metric.name]) for record, numbers in means if metric.name in numbers
+        ]
+        with_sample.sort(key=lambda pair: pair[0].started_at)
+        records, values = [record for record, _ in with_sample], [value for _, value in with_sample]
+        without_sample = [r.trial_id for r, numbers in means if metric.name not in numbers]
         measurement = self.measurement
         not_replaced, excluded = measurement.not_replaced, measurement.excluded
         attempts, loss = attempt_counts(measurement.trials), loss_of(records)
@@ -87,11 +89,11 @@ class _Rows:
             unit=metric.unit,
             confidence=self.rules.confidence,
             centre=self.rules.centre,
-            valid=not not_replaced and not measurement.missing_rounds and not without,
+            valid=not not_replaced and not measurement.missing_rounds and not without_sample,
             reasons=(
                 *(f"{r.trial_id} {r.status}: {'; '.join(r.reasons)}" for r in not_replaced),
                 *(f"round {number} was not run" for number in measurement.missing_rounds),
-                *(f"{trial} has no sample of {metric.name}" for trial in without),
+                *(f"{trial} has no sample of {metric.name}" for trial in without_sample),
             ),
             trials=tuple(record.trial_id for record in records),
             excluded=tuple(record.trial_id for record in excluded),
@@ -128,7 +130,7 @@ def _beside(attempts: AttemptCounts, loss: Loss | None, metric: Metric) -> Itera
         )
     if others := attempts.failed - attempts.crashes:
         yield f"{others} of {made} at these trials failed without a crash."
-    # A share of packets is the loss itself.
+    # A metric that is a share of packets states the loss itself.
     if loss is not None and loss.is_notable and not metric.out_of:
         yield f"{loss_text(loss)}."
 
@@ -145,8 +147,8 @@ def _described(found: Description) -> dict[str, Any]:
 
 
 def _estimated(found: Estimate, name: str, prefix: str, method: str) -> dict[str, Any]:
-    """Return an estimate as attributes of a Summary: `name` for its value, `method` for its method,
-    and `prefix` for those of its interval."""
+    """Return an estimate as attributes of a Summary. The value is the attribute `name`, the method
+    of the interval the attribute `method`; the interval's other attributes begin with `prefix`."""
     interval = found.interval
     return {
         name: found.value,
@@ -165,6 +167,7 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
         **_typical(found),
         "outliers": found.outliers,
         "outlier_method": found.outlier_method,
+        # Summary has the attributes of Dependence under the same names.
         **asdict(found.order),
         "steady": found.within.state,
         "steady_p": found.within.p,
@@ -184,7 +187,11 @@ def _typical(found: Diagnosis) -> dict[str, Any]:
     methods = sorted(
         {estimate.interval.method for estimate in found.typical.values() if estimate.interval}
     )
-    why = [f"p{percent}: {o.withheld}" for percent, o in found.typical.items() if o.withheld]
+    why = [
+        f"p{percent}: {estimate.withheld}"
+        for percent, estimate in found.typical.items()
+        if estimate.withheld
+    ]
     return {**known, "typical_method": "; ".join(methods), "typical_ci_withheld": "; ".join(why)}
 
 

@@ -65,12 +65,14 @@ app.command("doctor")(doctor.doctor)
 
 @cache
 def click_command() -> Any:
-    """Return the command that `typer` makes of the verbs, a click.Command. It is made once, as that
-    takes time."""
+    """Return the command that `typer` makes of all verbs, a click.Command. The result is kept,
+    since making it takes time."""
     return typer.main.get_command(app)
 
 
 def _version(value: bool) -> None:
+    """Print the version and end, if the user gave --version (`value`). typer calls this in any
+    case."""
     if value:
         print(f"sfcperf {sfcperf.__version__}")
         raise typer.Exit

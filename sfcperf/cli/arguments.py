@@ -184,7 +184,7 @@ def group(help_: str) -> typer.Typer:
 
 
 class Test(StrEnum):
-    """Tests to decide by."""
+    """Statistical tests by which a comparison or a replay decides."""
 
     RANK = "rank"
     T = "t"
@@ -205,3 +205,4 @@ TestOption = Annotated[
 ]
 
 RESULTS = Path("results")
+"""Default of --results."""

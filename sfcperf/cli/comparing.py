@@ -31,8 +31,8 @@ _MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's u
 
 
 def failing(arguments: Sequence[str]) -> frozenset[str]:
-    """Return the verdicts that the arguments of `--fail-on` name. Raises InputError for an unknown
-    one."""
+    """Return the verdicts that the arguments of `--fail-on` name; an argument may be several words,
+    separated by commas. Raises InputError for an unknown verdict."""
     words = [word.strip() for text in arguments for word in text.split(",")]
     for word in words:
         if word not in VERDICTS:
@@ -49,6 +49,7 @@ def powerless(comparison: Comparison, options: Options) -> str | None:
         return "there is no row to judge"
     if (text := next(without_power(comparison.rows, options), None)) is not None:
         return text
+    # `p_least` is the smallest p-value that so many trials can give; None: there was no test.
     rows = [
         row for row in comparison.rows if row.p_least is not None and row.p_least > options.alpha
     ]
@@ -71,6 +72,7 @@ def options_of(margins: Sequence[str], test: str, rarest: str, **more: Any) -> O
         percent = re.fullmatch(r"\s*([0-9.eE+-]+)\s*%", size)
         try:
             if percent:
+                # A percentage without a metric is for all metrics: its key is the empty text.
                 relative[metric] = float(percent[1]) / 100
             elif metric:
                 absolute[metric] = float(size)
@@ -91,6 +93,7 @@ def options_of(margins: Sequence[str], test: str, rarest: str, **more: Any) -> O
 
 
 def _share(text: str) -> float:
+    """Return the share that `10%` or `0.1` stands for. Raises InputError if it is no number."""
     percent = re.fullmatch(r"\s*([0-9.]+)\s*%", text)
     try:
         return float(percent[1]) / 100 if percent else float(text)
@@ -110,6 +113,7 @@ def sides_of(
     groups = [runs_of(text, results) for text in arguments]
     _check_once([store for stores in groups for store in stores])
     sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups, arguments)
+    # --baseline and --label know a side by its name, and also by the argument that made it.
     texts = arguments if len(groups) > 1 else [side.name for side in sides]
     names = [{side.name, text} for side, text in zip(sides, texts, strict=True)]
     sides = _labelled(sides, names, given_labels(labels))
@@ -140,14 +144,14 @@ def _labelled(
                     f"{letter_of(number)} ({side.name})" for number, side in enumerate(sides)
                 ),
             )
-    found = []
+    labelled = []
     for side, keys in zip(sides, known, strict=True):
         label = next((text for key, text in labels.items() if key in keys), None)
-        found.append(side if label is None else replace(side, name=label, labelled=True))
-    chosen = [side.name for side in found]
+        labelled.append(side if label is None else replace(side, name=label, labelled=True))
+    chosen = [side.name for side in labelled]
     if twice := [name for name in chosen if chosen.count(name) > 1]:
         raise InputError(f"two sides have the label {twice[0]!r}", where="--label")
-    return found
+    return labelled
 
 
 def runs_of(text: str, results: Path) -> list[RunStore]:
@@ -159,6 +163,7 @@ def runs_of(text: str, results: Path) -> list[RunStore]:
 
 
 def _check_once(stores: Sequence[RunStore]) -> None:
+    """Raise InputError if a run is named twice, by whatever paths."""
     folders = [store.folder.resolve() for store in stores]
     for store, folder in zip(stores, folders, strict=True):
         if folders.count(folder) > 1:
@@ -166,6 +171,8 @@ def _check_once(stores: Sequence[RunStore]) -> None:
 
 
 def _variants(stores: Sequence[RunStore]) -> list[Side]:
+    """Return a side for each variant of these runs. Raises InputError if they have fewer than two
+    variants."""
     names = variants_of(stores[0].manifest())
     if len(names) < 2:
         raise InputError(
@@ -179,8 +186,8 @@ def _variants(stores: Sequence[RunStore]) -> list[Side]:
 
 
 def _runs(groups: Sequence[Sequence[RunStore]], arguments: Sequence[str]) -> list[Side]:
-    """Return a side for each group of runs. Its name is the run id or the campaign; if copies of a
-    run have the same, it is the argument as the user gave it."""
+    """Return a side for each group of runs. Its name is that of `_name`. Where several groups have
+    the same name (copies of a run), it is the argument as the user gave it."""
     names = [_name(stores) for stores in groups]
     return [
         Side(
@@ -193,7 +200,8 @@ def _runs(groups: Sequence[Sequence[RunStore]], arguments: Sequence[str]) -> lis
 
 
 def _name(stores: Sequence[RunStore]) -> str:
-    """Name a side: by the campaign if these are all its runs, else by the first run."""
+    """Name a side: by its only run; by the campaign, if these are all its runs; else by the first
+    run and how many more there are."""
     first = stores[0].run_id
     if len(stores) == 1:
         return first
@@ -212,7 +220,8 @@ def write_outputs(
     html: Path | None,
     csv: Path | None,
 ) -> None:
-    """Write the requested files and print their paths."""
+    """Write the requested files, and print their paths; None: this file is not requested. If
+    `json_` is `-`, only the JSON is printed, and no paths."""
     text = json.dumps(comparison.document(), indent=2, allow_nan=False) + "\n"
     if json_ == "-":
         print(text, end="")

@@ -54,6 +54,9 @@ def exit_code_after(command: Callable[[], int]) -> int:
 
 
 def _make_signals_interrupt() -> None:
+    """Make the first signal raise Interrupted. A signal that was ignored from the start (nohup)
+    stays ignored."""
+
     def stop(number: int, _frame: FrameType | None) -> None:
         _ignore_signals()
         raise Interrupted(signal.Signals(number).name)
@@ -110,6 +113,8 @@ def _is_lack_of_memory(error: BaseException | None) -> bool:
 
 
 def _lines(error: SfcperfError) -> list[str]:
+    """Return the lines that explain an error, and, for a WorkflowError, those of the other errors
+    that it carries."""
     lines = error.lines()
     if isinstance(error, WorkflowError):
         for other in error.others:
@@ -121,8 +126,8 @@ def _lines(error: SfcperfError) -> list[str]:
 
 
 def _keep(error: BaseException) -> str:
-    """Append the traceback to a log in the state folder, and return the log's path. If it cannot be
-    written, return a text with the traceback itself."""
+    """Append the traceback to a log in the state folder, and return the log's path. If the log
+    cannot be written, return a text with the traceback itself."""
     import traceback
 
     from sfcperf.environment.state_root import state_root

@@ -28,9 +28,9 @@ def read_workflow(
     profile: str | None,
     repeat: int | None = None,
 ) -> tuple[Workflow, dict[str, Any]]:
-    """Load a workflow and return it, and the document as it was read: without preset, profile,
-    driver and overrides. `name` and `profile` are files, or names of shipped ones; `repeat`
-    replaces the number of runs. Raises InputError, WorkflowError, EnvironmentLacks."""
+    """Return a loaded workflow, and its document as it was read: without preset, profile, driver
+    and overrides. `name` and `profile` are files, or names of shipped ones. `repeat` replaces the
+    number of runs; None keeps it. Raises InputError, WorkflowError, EnvironmentLacks."""
     path = _file(name, shipped(), "workflow")
     document = read_document(path)
     loaded = load_document(
@@ -53,10 +53,12 @@ def open_profile(name: str | None) -> Profile | None:
 
 def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
     """Return the file with this path, or else the shipped one with this name. A folder that has the
-    name of a shipped file does not hide it."""
+    name of a shipped file does not hide it. Raises InputError for a name that is neither; `what`
+    names the kind of file in the message."""
     path = Path(name)
     if name in known and not (_exists(path) and path.is_file()):
         return known[name]
+    # With a folder or a suffix, the user meant a path: whoever reads it says what is wrong.
     if not _exists(path) and path.name == name and not path.suffix:
         raise InputError(
             f"no file and no shipped {what} has this name",
@@ -106,6 +108,8 @@ def open_run(name: str, results: Path) -> RunStore:
 
 
 def _run_path(name: str, results: Path) -> Path:
+    """Return the run folder or package that the user named: by its path, by its name in the results
+    folder, or as `latest`. Raises InputError if there is none."""
     path = Path(name)
     if not _exists(path) and path.name == name:
         path = results / name
@@ -146,8 +150,8 @@ def _exists(path: Path) -> bool:
 
 
 def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None) -> list[RunData]:
-    """Open run folders, each with the label under which it is shown (see `given_labels`). Raises
-    InputError."""
+    """Open runs, each with the label under which it is shown (see `given_labels`). A package (.zip)
+    stands for all its runs. Raises InputError."""
     from sfcperf.figures.run_data import label_runs
 
     stores = [store for name in names for store in read_runs(name, results)]
@@ -155,8 +159,9 @@ def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None)
 
 
 def given_labels(labels: Sequence[str]) -> dict[str, str]:
-    """Return letter (A for the first) or name -> label. `labels` are `A=text`, `NAME=text`, or just
-    texts, in the order of what they label. Raises InputError."""
+    """Return the labels that a user gave, by what they label: a letter (A for the first run or
+    side) or a name. `labels` are `A=text`, `NAME=text`, or just texts, in the order of the runs or
+    sides. Raises InputError."""
     from sfcperf.figures.run_data import letter_of
 
     options = {}

@@ -15,6 +15,7 @@ _LIMITS = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
 
 def main() -> None:
     """Run the command line, and end the process with its exit code."""
+    # Exit codes are numbers here, because not even `sfcperf.errors` is imported yet.
     try:
         _be_utf8()
         code = _run() if _is_enough_memory() else 3
@@ -32,7 +33,7 @@ def main() -> None:
 
 
 def _is_enough_memory() -> bool:
-    """Whether `ulimit` leaves enough; says so on stderr if not."""
+    """Whether `ulimit` leaves enough memory. If not, say on stderr what it allows."""
     for option, kind in _LIMITS.items():
         limit, _ = resource.getrlimit(kind)
         if limit != resource.RLIM_INFINITY and limit < _LEAST_MIB << 20:
@@ -46,8 +47,8 @@ def _is_enough_memory() -> bool:
 
 
 def _be_utf8() -> None:
-    """Make Python use UTF-8 whatever the locale says. Its mode for that can only be chosen at the
-    start: the process executes itself again. Child processes inherit the mode."""
+    """Make Python use UTF-8 whatever the locale says. Python's UTF-8 mode can only be chosen at the
+    start, so the process executes itself again. Child processes inherit the mode."""
     import locale
 
     is_utf8 = locale.getpreferredencoding(False).lower().replace("-", "") == "utf8"
@@ -67,6 +68,7 @@ def _run() -> int:
 
 
 def _run_app() -> int:
+    """Run the command line, explain errors on stderr, and return the exit code."""
     from sfcperf.cli.failures import exit_code_after
     from sfcperf.cli.terminal.streams import flush_stdout
 
@@ -76,6 +78,7 @@ def _run_app() -> int:
 
 
 def _run_verb() -> int:
+    """Run the verb that the command line names, and return its exit code. Errors are raised."""
     from sfcperf.cli.app import click_command
 
     try:

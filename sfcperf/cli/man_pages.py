@@ -29,7 +29,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def page(context: Any) -> Iterator[str]:
-    """Yield the lines of the manual page of a command. `context`: that of the command, of click."""
+    """Yield the lines of a command's manual page. `context`: the command's context of click."""
     command, name = context.command, _name(context)
     summary = _summary(command)
     yield f'.TH "{_text(name.upper())}" 1 "" "SFCPerf {sfcperf.__version__}" "User Commands"'
@@ -43,6 +43,7 @@ def page(context: Any) -> Iterator[str]:
     for paragraph in re.split(r"\n\n+", cleandoc(command.help)):
         yield ".PP"
         yield _text(re.sub(r"\s+", " ", paragraph))
+    # (term, meaning) of each parameter.
     records = [r for p in command.get_params(context) if (r := p.get_help_record(context))]
     options = [r for r in records if r[0].startswith("-")]
     yield from _list("ARGUMENTS", (r for r in records if r not in options))
@@ -59,6 +60,8 @@ def page(context: Any) -> Iterator[str]:
 
 
 def _list(heading: str, records: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines of a section with a list of terms and their meanings. Without records, there
+    is no section."""
     for place, (term, meaning) in enumerate(records):
         if place == 0:
             yield f".SH {heading}"
@@ -73,6 +76,7 @@ def _summary(command: Any) -> str:
 
 
 def _name(context: Any) -> str:
+    """Return the name of a command's page, such as `sfcperf-kibana-import`."""
     return str(context.command_path).replace(" ", "-")
 
 

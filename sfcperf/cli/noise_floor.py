@@ -24,8 +24,8 @@ def floor_path() -> Path:
 
 
 def known_floors() -> NoiseFloors:
-    """Return the noise floors that are kept. If they cannot be read, there are none, and a warning
-    says so."""
+    """Return the noise floors that are kept. If they cannot be read, print a warning and return
+    none."""
     try:
         return _read(floor_path())
     except SfcperfError as error:
@@ -34,6 +34,8 @@ def known_floors() -> NoiseFloors:
 
 
 def _read(path: Path) -> NoiseFloors:
+    """Read the file; if it does not exist, there are no floors. Raises InputError for a file that
+    cannot be read or is damaged."""
     with system_errors_as(InputError, "the noise floor cannot be read", where=path):
         if not path.exists():
             return NoiseFloors()

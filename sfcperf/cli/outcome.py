@@ -34,6 +34,7 @@ def executed(
     """Show a run while `execute` starts or resumes it, and then its outcome; return the exit code.
 
     Warnings always go to stderr; with `quiet`, only the run folder's path goes to stdout.
+    `command`: the command line that run.json records; empty: that of this process.
     """
     with progress(quiet=quiet) as listener:
         outcome = execute(command=command or sys.argv, listener=listener)
@@ -84,15 +85,15 @@ def print_verdict(store: RunStore) -> None:
 
 
 def print_costs(store: RunStore) -> None:
-    """Print which VNF costs most, in a run with the monitor pptmon."""
+    """Print which VNF costs most, in a run with the monitor pptmon; nothing in another run."""
     from sfcperf.cli.terminal.console import console
     from sfcperf.report.vnf_costs import answers
 
-    found = answers(store)
+    texts = answers(store)
     out = console()
-    for text in found[:_ANSWERS_SHOWN]:
+    for text in texts[:_ANSWERS_SHOWN]:
         out.print(text, markup=False, highlight=False)
-    if (more := len(found) - _ANSWERS_SHOWN) > 0:
+    if (more := len(texts) - _ANSWERS_SHOWN) > 0:
         out.print(f"and {more} more: see the report")
 
 
@@ -105,6 +106,7 @@ def print_places(store: RunStore) -> None:
 
 
 def _next_step(store: RunStore) -> str:
+    """Return the command that a user is likely to want next."""
     if store.manifest()["status"] != "complete":
         return f"sfcperf resume {store.folder}"
     if not store.report.is_file():
@@ -126,24 +128,25 @@ def failures(trials: Sequence[TrialRecord]) -> list[str]:
     counted = attempts_text(attempt_counts(trials))
     if not counted:
         return []
+    # Reason without its figures -> trial -> reason of the first such attempt at the trial.
     alike: dict[str, dict[str, str]] = defaultdict(dict)
     for record in trials:
         for failed in record.failed_attempts:
             alike[without_figures(failed.reason)].setdefault(record.trial_id, failed.reason)
-    return [counted, *(_failure(found) for found in alike.values())]
+    return [counted, *(_failure(reasons) for reasons in alike.values())]
 
 
-def _failure(found: Mapping[str, str]) -> str:
-    """Return one line for failed attempts that have the same cause. `found`: trial -> reason; the
-    reasons differ only in figures."""
-    reasons = list(found.values())
+def _failure(by_trial: Mapping[str, str]) -> str:
+    """Return one line for failed attempts that have the same cause. `by_trial`: trial -> reason;
+    the reasons differ only in figures."""
+    reasons = list(by_trial.values())
     differ = " (figures of the first)" if len(set(reasons)) > 1 else ""
-    return f"failed attempt: {_named(list(found))}: {reasons[0]}{differ}"
+    return f"failed attempt: {_named(list(by_trial))}: {reasons[0]}{differ}"
 
 
 def warnings(trials: Sequence[TrialRecord]) -> list[str]:
-    """Return a line for each reason why trials do not count, with the trials. For a trial that was
-    run again, only its rerun is looked at."""
+    """Return a line for each reason why trials do not count, with their ids. For a trial that was
+    run again, only its rerun is looked at. Empty if all count."""
     alike: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for record in without_replaced(trials):
         if record.status != "valid":
@@ -167,6 +170,7 @@ def _kind(reason: str) -> str:
 
 
 def _named(ids: Sequence[str]) -> str:
+    """Name the first of these trials, and say how many more there are."""
     shown = ", ".join(ids[:TRIALS_NAMED])
     more = len(ids) - TRIALS_NAMED
     return f"{shown} and {more} more" if more > 0 else shown

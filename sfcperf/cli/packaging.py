@@ -49,6 +49,7 @@ MaxBytesOption = Annotated[
 FINDINGS = 10
 """Largest number of findings that are printed for a check; --json names more."""
 DIFFERENCES = 12
+"""Largest number of differences in the circumstances that are printed."""
 _MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent", "not checked": "not checked"}
 
 
@@ -112,14 +113,17 @@ def print_verdict(verdict: Verdict) -> None:
 
 
 def _by_reason(verdict: Verdict) -> dict[str, list[Evaluation]]:
-    found: dict[str, list[Evaluation]] = {}
+    """Group the metrics that are not reproduced by outcome and reason: `OUTCOME: REASON` -> their
+    evaluations."""
+    groups: dict[str, list[Evaluation]] = {}
     for evaluation in verdict.evaluations:
         if evaluation.outcome != "reproduced":
-            found.setdefault(f"{evaluation.outcome}: {evaluation.reason}", []).append(evaluation)
-    return found
+            groups.setdefault(f"{evaluation.outcome}: {evaluation.reason}", []).append(evaluation)
+    return groups
 
 
 def _print_differences(verdict: Verdict) -> None:
+    """Print how the circumstances of packaged run and replay differ, and warnings."""
     from sfcperf.cli.terminal.text import shown
 
     differences = verdict.comparison.differences
@@ -138,6 +142,7 @@ def _number(value: float | None) -> str:
 
 
 def _difference(evaluation: Evaluation) -> str:
+    """Return the relative difference with its interval, as far as they are known."""
     if evaluation.relative is None:
         return "-"
     text = f"{100 * evaluation.relative:+.1f} %"
@@ -147,6 +152,7 @@ def _difference(evaluation: Evaluation) -> str:
 
 
 def _margin(evaluation: Evaluation) -> str:
+    """Return the margin in the metric's unit, or in percent of the packaged value."""
     if evaluation.margin is None:
         return "none"
     if evaluation.margin_absolute:

@@ -40,8 +40,8 @@ def missing_packages() -> list[str]:
             allowed=", ".join(of_distribution),
             hint="install what `sfcperf doctor` names, and run `sfcperf setup --no-packages`",
         )
-    wanted = [p for purpose in PURPOSES for p in of_all[purpose] + of_distribution[name][purpose]]
-    return [package for package in wanted if package not in _installed()]
+    needed = [p for purpose in PURPOSES for p in of_all[purpose] + of_distribution[name][purpose]]
+    return [package for package in needed if package not in _installed()]
 
 
 def install_packages() -> None:
@@ -74,6 +74,7 @@ def compile_data_planes() -> Path:
         raise EnvironmentLacks("make is not installed", hint=_AS_ROOT)
     with tempfile.TemporaryFile("w+") as output:
         argv = [make, "--silent", f"--jobs={os.cpu_count() or 1}", "-C", str(sources)]
+        # The Makefile puts the tools into the folder `bin` of OUT.
         argv += ["-f", "dataplane/Makefile", f"OUT={folder.parent}"]
         _run(argv, "the data planes could not be compiled", _COMPILE_TIMEOUT_S, {}, output)
     if not (sources / "setup.py").exists():
@@ -84,10 +85,11 @@ def compile_data_planes() -> Path:
 
 
 def _variables() -> dict[str, Any]:
+    """Return the variables of the playbook's only play; they hold the names of the packages."""
     content = (files("sfcperf.playbooks") / "host.yml").read_bytes()
     [play] = yaml_input.loads(content, "host.yml")
-    found: dict[str, Any] = play["vars"]
-    return found
+    variables: dict[str, Any] = play["vars"]
+    return variables
 
 
 def _distribution() -> str:
@@ -134,8 +136,10 @@ def _run(
     settings: dict[str, str],
     output: Any = None,
 ) -> None:
-    """Run a command. `output`: file for what it prints, or None to let the user see it. Raises
-    EnvironmentLacks when the command fails, with the end of what is in `output`."""
+    """Run a command. `settings`: environment variables that it gets beside ours. `output`: file for
+    what it prints, or None to let the user see it. Raises EnvironmentLacks when the command fails
+    or does not end: its message begins with `failure`, and after a failure the last lines of
+    `output` follow."""
     try:
         done = subprocess.run(
             argv,

@@ -30,7 +30,7 @@ def start_campaign(
     the campaign."""
     repeat = Repeat(1, workflow.design.runs, new_campaign(workflow.name))
     todo = range(1, repeat.of + 1)
-    with _told(results, repeat.campaign, quiet=quiet):
+    with _telling_at_end(results, repeat.campaign, quiet=quiet):
         return max(_measure(workflow, results, repeat, todo, source=source, quiet=quiet))
 
 
@@ -54,7 +54,7 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
             where=name,
             hint="move it back into the results folder",
         )
-    with _told(folder, repeat.campaign, quiet=quiet):
+    with _telling_at_end(folder, repeat.campaign, quiet=quiet):
         codes = [_resumed(store, quiet=quiet) for store in unfinished]
         if todo:
             workflow, source = control.workflow_of(first), first.source_workflow()
@@ -79,6 +79,8 @@ def told_after(store: RunStore, *, quiet: bool) -> None:
 
 
 def _resumed(store: RunStore, *, quiet: bool) -> int:
+    """Continue one run, and return its exit code. Unlike in `_measure_one`, any error stops the
+    campaign."""
     return int(executed(partial(control.resume, store.folder), quiet=quiet))
 
 
@@ -105,13 +107,14 @@ def _measure(
             source=source,
             repeat=Repeat(index, repeat.of, repeat.campaign),
         )
-        codes.append(_code(begin, quiet=quiet, command=command))
+        codes.append(_measure_one(begin, quiet=quiet, command=command))
     return codes
 
 
 @contextmanager
-def _told(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
-    """At the end, say which runs of the campaign exist and what comes next."""
+def _telling_at_end(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
+    """At the end of the block, also after an error, say which runs of the campaign exist and what
+    comes next."""
     try:
         yield
     except BaseException:
@@ -120,7 +123,7 @@ def _told(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
     _tell(results, campaign, quiet=quiet)
 
 
-def _code(begin: partial[Any], *, quiet: bool, command: Sequence[str] = ()) -> int:
+def _measure_one(begin: partial[Any], *, quiet: bool, command: Sequence[str] = ()) -> int:
     """Measure one run, and return its exit code. A run that fails does not prevent the next one; an
     error that would stop all of them is raised."""
     try:
@@ -145,7 +148,7 @@ def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -
     repeat = _repeat(stores[0])
     done = [store for store in stores if _is_done(store)]
     if not stopped and len(done) >= 2:
-        _keep(done, quiet=quiet)
+        _keep_noise_floor(done, quiet=quiet)
     if quiet and not stopped:
         return
     out = say if stopped else print
@@ -155,12 +158,14 @@ def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -
         state = f"{store.manifest()['status']}{failures and f'; {failures}'}"
         out(f"  run {_repeat(store).index}: {store.folder} ({state})")
     if len(done) < repeat.of:
-        out(f"next: `sfcperf resume {_named(results, campaign)}` continues it")
+        out(f"next: `sfcperf resume {_argument(results, campaign)}` continues it")
     else:
         out(f"next: {_comparison(results, campaign, stores[0])}")
 
 
-def _keep(done: list[RunStore], *, quiet: bool) -> None:
+def _keep_noise_floor(done: list[RunStore], *, quiet: bool) -> None:
+    """Keep how much the runs differ as a noise floor of this machine, and say so. If that fails, it
+    is only a warning: the runs are complete all the same."""
     from sfcperf.cli.noise_floor import keep
 
     try:
@@ -173,8 +178,8 @@ def _keep(done: list[RunStore], *, quiet: bool) -> None:
 
 
 def _comparison(results: Path, campaign: str, first: RunStore) -> str:
-    """Return a command that compares the campaign: its variants, or the campaign with the one
-    before."""
+    """Return a command that compares the campaign: its variants; else the campaign with the one
+    before, or with another one (`OTHER`) if it is the first. `first`: its first run."""
     manifest = first.manifest()
     where = "" if str(results) == "results" else f" --results {results}"
     if manifest.get("variants"):
@@ -186,16 +191,19 @@ def _comparison(results: Path, campaign: str, first: RunStore) -> str:
     return f"`sfcperf compare {campaign} OTHER{where}` compares it with the runs of a change"
 
 
-def _named(results: Path, campaign: str) -> str:
+def _argument(results: Path, campaign: str) -> str:
+    """Return how a user names the campaign on the command line."""
     return campaign if str(results) == "results" else str(results / campaign)
 
 
 def _is_done(store: RunStore) -> bool:
+    """Whether all trials of a run were measured (`complete`) and its results published (`done`)."""
     manifest = store.manifest()
     return (manifest["status"], manifest["state"]) == ("complete", "done")
 
 
 def _repeat(store: RunStore) -> Repeat:
-    found = Repeat.of_manifest(store.manifest())
-    assert found is not None
-    return found
+    """Return the place of a run in its campaign. Call it only for runs of a campaign."""
+    repeat = Repeat.of_manifest(store.manifest())
+    assert repeat is not None
+    return repeat

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def run(spec: ReplaySpec) -> int:
-    """Start or resume the replay; return the exit code that `sfcperf run` would have."""
+    """Start or resume the replay, and write the path of its run folder to the file `spec.answer`.
+    Return the exit code that `sfcperf run` would have."""
     from sfcperf import plugins
     from sfcperf.cli.outcome import counts_text, failures, warnings
     from sfcperf.cli.terminal.lines import say
@@ -58,6 +59,7 @@ def run(spec: ReplaySpec) -> int:
 
 
 def _start(spec: ReplaySpec, listener: Listener) -> Outcome:
+    """Start a new run of the packaged workflow, which may only use files in `spec.kept`."""
     from sfcperf.control import run as control
     from sfcperf.results.campaigns import Repeat
     from sfcperf.workflow.load import load_document
@@ -124,6 +126,8 @@ def main() -> None:
 
 
 def _run_given() -> int:
+    """Run the replay whose specification is in the file that the first argument names; return the
+    exit code."""
     spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
     _end_with(spec.parent)
     return run(spec)

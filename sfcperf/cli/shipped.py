@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def shipped(folder: str = ".") -> dict[str, Path]:
-    """Return name -> file of the shipped workflows, or of the files in a folder beside them
-    (`profiles`)."""
-    found = Path(str(files("sfcperf.workflows"))) / folder
-    return {file.stem: file for file in sorted(found.glob("*.json"))}
+    """Return name -> file of the shipped workflows; with the folder `profiles`, of the shipped
+    profiles."""
+    place = Path(str(files("sfcperf.workflows"))) / folder
+    return {file.stem: file for file in sorted(place.glob("*.json"))}

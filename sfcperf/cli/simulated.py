@@ -26,7 +26,8 @@ Results = Iterable[Window | TraceEnd]
 
 
 class _Means:
-    """Computes the mean of each metric over the windows in which it is defined."""
+    """Computes the mean of each metric over the windows in which it is defined. Call `add` for each
+    window, then `means`; a metric that was defined in no window has the mean None."""
 
     def __init__(self) -> None:
         self._sums = dict.fromkeys(METRICS, 0.0)
@@ -47,6 +48,7 @@ def print_json(trace: str, simulation: Simulation, results: Results) -> None:
     """Print one JSON document. Its windows are written as they come, as a trace may have any number
     of them."""
     means = _Means()
+    # Heavy hitters of all windows, each once, in the order in which they were reported first.
     addresses: dict[str, None] = {}
     settings = {
         "trace": trace,
@@ -55,22 +57,27 @@ def print_json(trace: str, simulation: Simulation, results: Results) -> None:
         "adaptive_target_flows": simulation.target_flows,
         "sizes": asdict(simulation.sizes),
     }
+    # The settings, without their closing brace, stand before the first window: nothing is printed
+    # if reading the trace fails at once.
     separator = f'{json.dumps(settings)[:-1]}, "windows": [\n'
     for result in results:
         if isinstance(result, TraceEnd):
             last = asdict(result) | {"metrics": means.means(), "heavy_hitters": list(addresses)}
+            # Without any window, `separator` is still the beginning of the document.
             head = "\n], " if not separator.startswith("{") else f"{separator}], "
             print(f"{head}{json.dumps(last)[1:]}")
             _warn(result)
             return
         means.add(result)
-        found = dict.fromkeys(source.address for source in result.heavy_hitters)
-        addresses |= found
-        print(f"{separator}{json.dumps(_document(result, list(found), simulation))}", end="")
+        # A source may be reported once for each path (SPI and SI): its address is listed once.
+        reported = dict.fromkeys(source.address for source in result.heavy_hitters)
+        addresses |= reported
+        print(f"{separator}{json.dumps(_document(result, list(reported), simulation))}", end="")
         separator = ",\n"
 
 
 def _document(window: Window, addresses: list[str], simulation: Simulation) -> dict[str, Any]:
+    """Return a window as JSON. `addresses`: its reported sources."""
     listing = window.listing()
     return {
         "index": window.index,
@@ -99,6 +106,7 @@ def _document(window: Window, addresses: list[str], simulation: Simulation) -> d
 
 
 def _flows(listing: Listing) -> Iterator[dict[str, Any]]:
+    """Yield the listed flows as JSON, those with the most packets first."""
     for listed in sorted(listing.flows, key=lambda flow: (-flow.packets, flow.key)):
         flow = Flow.of_key(listed.key)
         yield {
@@ -140,6 +148,7 @@ def print_text(trace: str, simulation: Simulation, results: Results) -> None:
 
 
 def _window_row(window: Window) -> str:
+    """Return the line of a window in the table."""
     listing = window.listing()
     inserted = len(listing.flows) + listing.missing_flows
     inexact = f", {listing.residual_cells} cells inexact" if listing.residual_cells else ""
@@ -149,6 +158,8 @@ def _window_row(window: Window) -> str:
 
 
 def _row(cells: Iterable[object]) -> str:
+    """Return a line of the table: numbers at the right of their columns, then a last cell with
+    words."""
     first, *rest = map(str, cells)
     *numbers, words = rest
     return f"{first:>6}" + "".join(f"{cell:>11}" for cell in numbers) + f"   {words}".rstrip()
@@ -159,10 +170,12 @@ def _percent(value: float | None) -> str:
 
 
 def _print_sources(window: Window) -> None:
+    """Print the reported sources of a window, those with the most packets first."""
     sources = window.heavy_hitters
     reported = count_text(len(sources), "source")
     print(f"\nheavy_hitters of window {window.index}: {reported} reported")
     for source in sources[:_SHOWN_SOURCES]:
+        # By exact counts, a reported source may be none.
         mark = "" if source.is_heavy_hitter else "   (below the threshold)"
         print(f"  {source.address:<39} {source.packets:>10} packets{mark}")
     if len(sources) > _SHOWN_SOURCES:
@@ -170,6 +183,7 @@ def _print_sources(window: Window) -> None:
 
 
 def _warn(end: TraceEnd) -> None:
+    """Say on stderr what was wrong with the trace."""
     if end.truncated:
         print("warning: the trace ends within a packet", file=sys.stderr)
     if end.late:

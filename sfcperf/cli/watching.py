@@ -71,8 +71,8 @@ def _looks(store: RunStore) -> Iterator[LiveRun]:
 
 
 def _lines(store: RunStore) -> LiveRun:
-    """Print the state of the run, and then a line for each trial, as soon as it is recorded; return
-    the last state."""
+    """Print the state of the run, and then a line for each trial, as soon as it is recorded. Return
+    the last state of the run."""
     seen: set[str] = set()
     print(state_text(look_at(store)), flush=True)
     for live in _looks(store):
@@ -85,8 +85,8 @@ def _lines(store: RunStore) -> LiveRun:
 
 
 def _told(record: TrialRecord) -> str:
-    """Say what became of a trial, such as `ping: valid, rtt 17 µs`. The value is that of the first
-    metric, which is the probe's main one."""
+    """Say what became of a trial, such as `ping: valid, rtt 17 µs`. The value is the trial's mean
+    of its first metric, which is the probe's main one; a trial without samples has none."""
     if not record.samples:
         return verdict_text(record)
     metric, unit = record.samples[0]["metric"], record.samples[0]["unit"]
@@ -96,7 +96,7 @@ def _told(record: TrialRecord) -> str:
 
 
 def _pictures(store: RunStore, out: Console) -> LiveRun:
-    """Draw the run at each look; return its last state. Its trials are only summarised again when
+    """Draw the run at each look; return its last state. The trials are summarised anew only when
     there are new ones, or one has another status."""
     rows: list[Summary] = []
     summarised: object = None
@@ -115,9 +115,10 @@ def _pictures(store: RunStore, out: Console) -> LiveRun:
 def picture(
     live: LiveRun, workflow: Workflow | None, rows: Sequence[Summary], height: int
 ) -> RenderableType:
-    """Draw all that is known of a run, in `height` lines of a terminal. If there are many
-    scenarios, it shows those measured last. `workflow` is None if it cannot be loaded here: the
-    time that is left is then not known."""
+    """Return a picture of all that is known of a run, for a terminal with `height` lines. Of
+    `rows`, it has those of primary metrics with values; if these are too many, those of the
+    scenarios measured last. `workflow` is None if it cannot be loaded here: the time that is left
+    is then not known."""
     bar = Table.grid(padding=(0, 1), expand=True)
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True)
@@ -156,6 +157,7 @@ def ended_text(live: LiveRun) -> str:
 
 
 def _details(live: LiveRun, workflow: Workflow | None) -> Iterator[str]:
+    """Yield the lines between the bar and the table."""
     if live.current is not None:
         yield f"now:    {_current_text(live.current)}"
     if workflow is not None and (left := time_left_of(live, workflow)):
@@ -195,14 +197,16 @@ def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Tabl
     }
 
     def cells(row: Summary) -> tuple[Text, ...]:
+        # Rows of the same metric share a scale, so that they can be compared at a glance.
         same = [r.estimate().value for r in rows if (r.label, r.metric) == (row.label, row.metric)]
         scale = units.scale_for([v for v in same if v is not None], row.unit, row.metric)
-        found = row.estimate()
-        half = units.half_width(found.low, found.high)
+        estimate = row.estimate()
+        # It decides how many digits are shown.
+        half = units.half_width(estimate.low, estimate.high)
         latest = last.get((row.scenario_id, row.label, row.metric))
         return (
-            Text(scale.with_unit(scale.number(found.value, half))),
-            Text(scale.interval(found.low, found.high)),
+            Text(scale.with_unit(scale.number(estimate.value, half))),
+            Text(scale.interval(estimate.low, estimate.high)),
             Text(scale.number(latest, half)),
             Text(f"{row.n} of {row.planned}"),
         )
@@ -213,8 +217,9 @@ def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Tabl
 def _last_measured(
     rows: Sequence[Summary], trials: Sequence[TrialRecord], most: int
 ) -> list[Summary]:
-    """Return the rows of the scenarios that were measured last, in their order: as many as fit into
-    `most` lines. A scenario takes one line more than it has rows."""
+    """Return the rows of the scenarios that were measured last, in the order of `rows`: as many
+    scenarios as fit into `most` lines, and at least one. A scenario takes one line more than it has
+    rows."""
     latest = dict.fromkeys(record.scenario_id for record in reversed(trials))
     chosen: set[str] = set()
     for scenario_id in latest:

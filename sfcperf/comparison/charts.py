@@ -44,7 +44,7 @@ def side_anchor(side: int, trial: str) -> str:
 
 def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> TrialsChart:
     """Make the chart of the rows of one metric. It is relative to the baseline unless the baseline
-    of a row is 0."""
+    of a row is 0 or has no trial."""
     first = group[0]
     places: dict[str, int] = {}
     for row in group:
@@ -91,19 +91,21 @@ def _series(
     scale: units.Scale,
     relative: bool,
 ) -> list[dict[str, Any]]:
-    """Return the chart's series: one of the baseline, then one of each candidate."""
+    """Return the chart's series: one of the baseline, then one of each candidate. `places`: text of
+    a scenario's levels -> its place on the x axis."""
     names = [comparison.baseline.name, *(side.name for side in comparison.candidates)]
     titles = wording.side_titles(comparison)
-    found = []
+    series = []
     for index, name in enumerate(names):
         samples = {
             _levels_text(row.scenario): (row, row.b if index else row.a)
             for row in group
             if index == 0 or row.candidate == name
         }
+        # The sides of a scenario stand beside each other, around its place.
         aside = (index - (len(names) - 1) / 2) * _APART / len(names)
         drawing = _Drawing(index, scale, relative, 1 - comparison.options.alpha)
-        found.append(
+        series.append(
             {
                 "name": str(escape(titles[name])),
                 "style": palette.style(index).plotly(),
@@ -120,7 +122,7 @@ def _series(
                 "fit": None,
             }
         )
-    return found
+    return series
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,10 @@ class _Drawing:
     """Converts the values of one side to points of a chart."""
 
     side: int
+    """Place of the side among all: 0 is the baseline."""
     scale: units.Scale
     relative: bool
+    """Whether the chart shows per cent of the baseline; else the chart's unit."""
     confidence: float
 
     def y(self, row: Row, value: float) -> float:
@@ -141,8 +145,9 @@ class _Drawing:
         return value * self.scale.factor
 
     def point(self, place: float, row: Row, sample: Sample) -> dict[str, Any]:
-        """Return the large mark of a sample: the median with its interval. Of several runs it is
-        the mean of their means without an interval: that of so few runs is wider than the chart."""
+        """Return the large mark of a sample at this place on the x axis. It is the median with its
+        interval. Of several runs it is the mean of their means without an interval, which for so
+        few runs would be wider than the chart."""
         assert sample.median is not None
         runs = sample.by_run()
         if row.replication is not None:
@@ -161,7 +166,8 @@ class _Drawing:
         }
 
     def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:
-        """Return the small mark of each trial that counts."""
+        """Return the small mark of each trial that counts, at this place on the x axis. `side`:
+        name of the side."""
         return [
             {
                 "x": place,

@@ -9,10 +9,12 @@ _ESTIMATES = (
     "difference", "relative", "mean_difference", "mean_ratio", "tost_interval", "effect",
     "hedges_g",
 )  # fmt: skip
+"""Attributes of a row that are estimates; each has four columns."""
 _PLAIN = (
     "test", "p", "p_holm", "p_least", "family", "tost_p", "rarest_mode", "margin",
     "margin_absolute", "verdict", "n_needed", "n_needed_for",
 )  # fmt: skip
+"""Attributes of a row that have one column."""
 
 
 def comparison_csv(comparison: Comparison) -> str:
@@ -24,6 +26,7 @@ def comparison_csv(comparison: Comparison) -> str:
 
 
 def _header(factors: list[str]) -> list[str]:
+    """Return the names of the columns, in the order of the cells of `_line`."""
     estimates = [
         f"{name}{part}" for name in _ESTIMATES for part in ("", "_low", "_high", "_method")
     ]
@@ -36,6 +39,7 @@ def _header(factors: list[str]) -> list[str]:
 
 
 def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
+    """Return the cells of a row, in the order of the columns of `_header`."""
     return [
         comparison.baseline.name, row.candidate,
         *(cell(row.scenario.get(name)) for name in factors),
@@ -48,8 +52,9 @@ def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
 
 
 def _of_runs(row: Row) -> list[object]:
-    """Return the numbers of runs and the dispersions of both sides: ratios where all values are
-    positive, else in the unit; empty for one run per side."""
+    """Return the cells about runs, of baseline and candidate: numbers of runs, dispersions between
+    runs, dispersions between rounds. Dispersions are ratios where all values are positive, else in
+    the unit. For one run per side the numbers are 1, and there are no dispersions (None)."""
     if row.replication is None:
         return [1, 1, None, None, None, None]
     a, b = row.replication.a, row.replication.b
@@ -57,6 +62,7 @@ def _of_runs(row: Row) -> list[object]:
 
 
 def _estimate(estimate: Estimate | None) -> tuple[object, ...]:
+    """Return the four cells of an estimate: value, ends of its interval, method."""
     if estimate is None:
         return (None, None, None, None)
     return (estimate.value, estimate.low, estimate.high, estimate.method)

@@ -66,7 +66,9 @@ class Mark:
 
 
 def axis_of(rows: Sequence[Row]) -> Axis:
-    """Return the one axis of all rows, which makes them comparable by eye."""
+    """Return the one axis of all rows, which makes them comparable by eye. It has room for the
+    margins and for most ends of intervals (_TYPICAL), and for all ends if they are within
+    _MARGINS_SHOWN margins."""
     ends = sorted(
         abs(end)
         for row in rows
@@ -87,7 +89,8 @@ def axis_of(rows: Sequence[Row]) -> Axis:
 
 
 def mark(row: Row, axis: Axis) -> Mark | None:
-    """Return what is drawn of a row; None for a baseline of 0, which has no ratios."""
+    """Return what is drawn of a row; None for a row without a relative difference: its baseline is
+    0, or it has too few trials."""
     if row.relative is None:
         return None
     low, high, margin = row.relative.low, row.relative.high, relative_margin(row)
@@ -107,10 +110,12 @@ def mark(row: Row, axis: Axis) -> Mark | None:
 
 
 def _means(row: Row, axis: Axis) -> tuple[float, float, float] | None:
-    found = row.mean_ratio
-    if found is None or found.low is None or found.high is None:
+    """Return the places of the ratio of means and of both ends of its interval; None without an
+    interval."""
+    ratio = row.mean_ratio
+    if ratio is None or ratio.low is None or ratio.high is None:
         return None
-    return axis.x(found.value), axis.x(found.low), axis.x(found.high)
+    return axis.x(ratio.value), axis.x(ratio.low), axis.x(ratio.high)
 
 
 def relative_margin(row: Row) -> float | None:
@@ -126,5 +131,6 @@ def _round_up(value: float) -> float:
     """Round up to 1, 2, 4, 5, 6, 8 or 10 times a power of ten. Half of such a number, where there
     is a tick as well, is short too."""
     power = 10.0 ** floor(log10(value))
+    # A value that exceeds a step by rounding only does not take the next one, hence 0.999.
     step = next((s for s in (1, 2, 4, 5, 6, 8, 10) if s * power >= value * 0.999), 10)
     return float(f"{step * power:.6g}")

@@ -14,8 +14,11 @@ from sfcperf.presentation.units import metric_title
 from sfcperf.presentation.wording import first_names
 
 CHANGED = ("worse", "different", "better")
+"""Verdicts of rows that changed."""
 _MOST_NAMED = 3
+"""Changes that the sentence names; it counts the others."""
 _OFTEN = {"worse": "more", "better": "less"}
+"""Verdict -> how often functions of the candidate crash, compared with the baseline."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ def headline(comparison: Comparison) -> str:
         )
     )
     text = f"{wording.scope(comparison)}{found}"
-    # A label is the user's own word, and keeps its first letter.
+    # A text that begins with a change usually begins with the label of a probe. That is the user's
+    # own word, and keeps its first letter. (No text begins with "\0", which stands for no change.)
     return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
 
 
@@ -92,6 +96,7 @@ def _text(change: _Change, comparison: Comparison) -> str:
         return f"{name}{where} {_verb(last)} ({_amount(last, comparison)}{judged})"
     many = change.of == len(rows)
     where = _all(len(rows), "scenario") if many else f"{len(rows)} of {change.of} scenarios"
+    # The smallest and the largest change, as rows are in order of size.
     ends = [_percent(row) for row in (rows[0], last)]
     amount = f"{ends[0]} to {ends[1]} %" if all(ends) and ends[0] != ends[1] else ""
     amount = amount or _amount(last, comparison)
@@ -125,6 +130,7 @@ def _amount(row: Row, comparison: Comparison) -> str:
 
 
 def _percent(row: Row) -> str:
+    """Return the relative difference without `%`; empty for a baseline of 0."""
     return wording.relative_text(row.relative).removesuffix(" %") if row.relative else ""
 
 
@@ -186,8 +192,8 @@ def _joined(parts: Sequence[str]) -> str:
 def _shift(row: Row) -> float:
     """Return a number with the sign of the row's change: the relative difference, or where the
     baseline is 0 the difference; 0 without either."""
-    found = row.relative or row.difference
-    return found.value if found is not None else 0.0
+    difference = row.relative or row.difference
+    return difference.value if difference is not None else 0.0
 
 
 def _size(row: Row) -> float:

@@ -28,6 +28,7 @@ from sfcperf.results.records import TrialRecord
 _ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equivalent")
 """Verdicts in the order in which a reader looks for them."""
 LEVELS: tuple[Literal["between", "within"], ...] = ("between", "within")
+"""Levels of dispersion: between runs, and within a run."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class RowView:
     side: int
     """Place of the candidate among the sides; the baseline's is 0."""
     mark: Mark | None
-    """Drawing of the row in the forest plot; None for a baseline of 0."""
+    """Drawing of the row in the forest plot; None for a row without a relative difference."""
     medians: tuple[str, str]
     """Number of baseline and of candidate: medians of trials, or means of runs."""
     dispersions: tuple[str, str]
@@ -132,6 +133,7 @@ def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
 
 
 def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
+    """Compute what the template shows of a row."""
     scale = wording.scale_of(row, comparison.rows)
     return RowView(
         row,
@@ -214,6 +216,8 @@ def _of_runs(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
 
 
 def _estimate(estimate: Estimate | None, scale: units.Scale) -> str:
+    """Return an estimate as text: value and interval with the scale's unit, and the method; `–` for
+    None."""
     if estimate is None:
         return "–"
     half = units.half_width(estimate.low, estimate.high)
@@ -223,13 +227,15 @@ def _estimate(estimate: Estimate | None, scale: units.Scale) -> str:
 
 
 def _relative(estimate: Estimate | None) -> str:
+    """Return a relative difference as text: value, interval and method."""
     if estimate is None:
         return "none: the baseline is 0"
     return f"{wording.relative_text(estimate)} {wording.interval_text(estimate)}, {estimate.method}"
 
 
 def _tost(estimate: Estimate | None) -> str:
-    """Return a ratio with its interval and the confidence of that, which is not the table's."""
+    """Return a ratio with its interval and the interval's confidence, which is not that of the
+    other intervals of the page."""
     if estimate is None:
         return "none: the baseline is 0"
     return (
@@ -239,6 +245,7 @@ def _tost(estimate: Estimate | None) -> str:
 
 
 def _plain(estimate: Estimate | None) -> str:
+    """Return an estimate without a unit as text."""
     return _estimate(estimate, units.Scale(1.0, ""))
 
 
@@ -267,6 +274,7 @@ def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideV
 
 
 def _levels(scenario: Mapping[str, Any], side: Side) -> Mapping[str, Any]:
+    """Return the levels of a scenario, without `variant` if the side is a variant."""
     if side.variant is None:
         return scenario
     return {name: level for name, level in scenario.items() if name != VARIANT}

@@ -53,7 +53,8 @@ def comparison_tables(comparison: Comparison, width: int) -> Iterator[Table | st
 def _fitting(
     comparison: Comparison, title: str, rows: list[Row], width: int
 ) -> Iterator[Table | str]:
-    """Yield the table with as many columns as fit, and a text that names the others."""
+    """Yield the table with as many columns as fit into `width` characters, and a text that names
+    the others."""
     columns, left_out = _columns(comparison, rows), []
     table = _table(comparison, title, rows, columns)
     for names in _GIVE_WAY:
@@ -117,6 +118,7 @@ def _columns(comparison: Comparison, rows: list[Row]) -> dict[str, dict[str, Any
 def _table(
     comparison: Comparison, title: str, rows: list[Row], columns: dict[str, dict[str, Any]]
 ) -> Table:
+    """Make the table of rows with these columns (header -> options of rich's add_column)."""
     from rich.text import Text
 
     return scenario_table(
@@ -205,6 +207,7 @@ def _row_warnings(comparison: Comparison) -> Iterator[str]:
 
 
 def _listed(title: str, texts: list[str]) -> Iterator[str]:
+    """Yield the first texts, each after the title, and how many more there are."""
     for text in texts[:_MOST_LISTED]:
         yield f"{title}: {text}"
     if len(texts) > _MOST_LISTED:

@@ -44,7 +44,8 @@ def scope(comparison: Comparison) -> str:
 
 def percent(value: float | None, half: float | None = None, *, sign: bool = True) -> str:
     """Return a ratio as per cent, with as many digits as the half-width `half` (a ratio) of its
-    interval justifies; `–` for None."""
+    interval justifies, or three without one; `–` for None. `sign`: whether a positive number gets a
+    `+`."""
     if value is None:
         return "–"
     text = units.number(100 * value, None if half is None else 100 * half)
@@ -171,6 +172,7 @@ def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.
     together = sqrt(fmean(value * value for value in found))
     if row.replication.ratios:
         return percent_text(together)
+    # A tenth of the value in place of a half-width gives three digits.
     return scale.with_unit(scale.number(together, together / 10 or None))
 
 
@@ -195,6 +197,7 @@ def what_pays(row: Row) -> str:
 
 
 def _cost(found: Replication, runs: int, rounds: int) -> str:
+    """Return what an effort costs per side, in parentheses; empty if the costs are not known."""
     if found.run_s is None or found.round_s is None:
         return ""
     return f" (about {duration_text(runs * (found.run_s + rounds * found.round_s))} per side)"
@@ -228,9 +231,11 @@ def side_texts(row: Row, scale: units.Scale) -> tuple[str, str]:
 
 
 def _side_text(value: float | None, scale: units.Scale, other: float | None) -> str:
-    """Return a side's number with as many digits as tell it from the other side's number."""
+    """Return a side's number with as many digits as tell it from the other side's number; `–` for
+    None."""
     if value is None:
         return "–"
+    # The distance takes the place of a half-width, but not below a thousandth of the value.
     apart = abs(value - other) if other is not None else 0.0
     return scale.with_unit(scale.number(value, max(apart, abs(value) * 1e-3) or None))
 
@@ -320,10 +325,12 @@ def grouped_differences(comparison: Comparison) -> Iterator[tuple[str, list[str]
 
 
 def _value(value: object) -> str:
+    """Return a value of a condition as text of at most 60 characters."""
     return shortened("not set" if value is None else level_text(value), 60)
 
 
 def _three_digits(value: float) -> str:
+    """Format a value with three significant digits, and at most six decimal places."""
     if not value:
         return "0"
     decimals = max(0, 2 - floor(log10(abs(value))))

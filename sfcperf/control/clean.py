@@ -68,8 +68,8 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
 
 
 def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
-    """Claim one run, and undo it if it is dead. Its errors become a result, so that other runs are
-    still undone."""
+    """Claim one run, and undo it if it is dead. Errors become the result `failed`, so that other
+    runs are still undone."""
     try:
         state = states.claim(run_id)
     except RunInProgress:
@@ -77,6 +77,7 @@ def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
     except SfcperfError as error:
         return CleanupResult(run_id, "failed", tuple(error.lines()))
     if state is None:
+        # Another process has removed it meanwhile.
         return CleanupResult(run_id, "removed", ())
     try:
         return CleanupResult(run_id, "removed", tuple(undo_dead(state, dry_run=dry_run)))
@@ -110,14 +111,15 @@ def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
 
 
 def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
-    """Remove what one owner in a dead run's journal holds: an infrastructure, or the services."""
-    left = journal.outstanding()
+    """Remove what one owner in a dead run's journal holds: an infrastructure, or the services.
+    Returns a line for each resource. Raises as `undo_dead`."""
+    remaining = journal.outstanding()
     undo = services.undo
     if journal.owner != services.OWNER:
         driver: type[Driver] = plugins.load("driver", state.info().driver_of(journal.owner))
         undo = driver.undo
     try:
-        lines = undo(left, dry_run=dry_run)
+        lines = undo(remaining, dry_run=dry_run)
     except DeploymentError:
         raise
     except Exception as error:
@@ -126,5 +128,5 @@ def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]
             f"{whose} could not undo it: {describe(error)}", where=str(state.folder)
         ) from error
     if not dry_run:
-        journal.removed(left)
+        journal.removed(remaining)
     return lines

@@ -21,7 +21,8 @@ from sfcperf.workflow.model import Scenario
 
 
 class Manifest:
-    """Keeps run.json of a run in progress, and writes the file at every `update`."""
+    """Keeps run.json of a run in progress, and writes the file at every `update`. A change of
+    `document` itself is written with the next update."""
 
     def __init__(self, store: RunStore, document: Mapping[str, Any]) -> None:
         self._store = store
@@ -36,7 +37,7 @@ class Manifest:
 @dataclass
 class RunContext:
     """What the parts of one run in this process share: its drivers, records, display, signals and
-    clocks."""
+    clocks. The session makes it before it measures."""
 
     drivers: Drivers
     services: Services

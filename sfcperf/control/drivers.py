@@ -16,7 +16,8 @@ from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
 
 
 class Drivers:
-    """The open drivers of a run, in the order of the workflow's infrastructures.
+    """The drivers of a run, one for each of the workflow's infrastructures, in their order. A
+    session makes it, calls `open` before the trials, and `release` at its end.
 
     Each driver has a tag, a state folder, a folder for raw output and a share of the journal of its
     own. So two instances of one driver class do not collide, and `clean` knows which driver owns a
@@ -26,6 +27,7 @@ class Drivers:
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
         self._open: dict[int, Driver] = {}
+        """Number of the infrastructure, from 0 -> its driver, as far as they were started."""
         self._infrastructures = workflow.infrastructures
 
     def open(
@@ -46,6 +48,7 @@ class Drivers:
         for owner, (infrastructure, tag) in enumerate(
             zip(self._infrastructures, tags, strict=True)
         ):
+            # Several drivers have a folder each; a single one has the whole folder.
             own = f"{owner + 1}-{infrastructure.driver}" if several else ""
             context = DriverContext(
                 run_id=run_id,
@@ -86,8 +89,8 @@ class Drivers:
 
     def of(self, scenario: Scenario) -> Driver:
         """The driver of a scenario's infrastructure."""
-        wanted = self._workflow.infrastructure_of(scenario)
-        return self._open[self._infrastructures.index(wanted)]
+        infrastructure = self._workflow.infrastructure_of(scenario)
+        return self._open[self._infrastructures.index(infrastructure)]
 
     def facts(self) -> dict[str, Any]:
         """Facts about the infrastructures, for the manifest. `infrastructure` has those of the
@@ -122,6 +125,7 @@ class Drivers:
 
 
 def _created(folder: Path) -> Path:
+    """Create a folder, unless it exists; return it."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -138,12 +142,12 @@ def _release(driver: Driver) -> list[str]:
         driver.close()
     except Exception as error:
         problems.append(f"closing the driver: {describe(error)}")
-    left = journal.outstanding()
-    if not left:
+    remaining = journal.outstanding()
+    if not remaining:
         return []
     try:
-        driver.undo(left, dry_run=False)
+        driver.undo(remaining, dry_run=False)
     except Exception as error:
         return [*problems, f"undoing from the journal: {describe(error)}"]
-    journal.removed(left)
+    journal.removed(remaining)
     return []

@@ -28,7 +28,8 @@ class Interrupted(BaseException):
 
 
 class Interrupts(ExitStack):
-    """Context manager that takes over SIGINT, SIGTERM and SIGHUP while it lasts."""
+    """Context manager that takes over SIGINT, SIGTERM and SIGHUP while it lasts. Every session and
+    every replay has one; in it, `allowed` marks where a signal may cut waits short."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,6 +48,7 @@ class Interrupts(ExitStack):
                 # A signal that is ignored from the start (nohup, a shell's background job) stays
                 # ignored.
                 if signal.getsignal(number) is not signal.SIG_IGN:
+                    # The inner call sets our handler, and returns the one to restore at the end.
                     self.callback(signal.signal, number, signal.signal(number, self._handle))
         return self
 
@@ -78,6 +80,7 @@ class Interrupts(ExitStack):
             raise self._error()
 
     def _error(self) -> Interrupted:
+        """The error to raise; its text is the name of the signal."""
         return Interrupted(self.requested)
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:

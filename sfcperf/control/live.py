@@ -35,9 +35,13 @@ class CurrentTrial:
     trial_id: str
     warmup: bool
     round: int
+    """Number of its round, from 1; warm-up rounds are counted by themselves."""
     scenario: Mapping[str, Any]
+    """Factor -> level of its scenario."""
     label: str
+    """Label of its probe."""
     attempt: int
+    """Number of the attempt, from 1."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class LiveRun:
     is_alive: bool
     """Whether a process executes the run."""
     seen_at: datetime
+    """The moment (UTC)."""
 
     @property
     def status(self) -> str:
@@ -130,7 +135,8 @@ def version_of(store: RunStore) -> tuple[object, ...]:
 def _current(
     raw: Path, manifest: Mapping[str, Any], recorded: Collection[str]
 ) -> CurrentTrial | None:
-    """Find the trial that is under way: the newest one that has a raw folder and no record."""
+    """Find the trial that is under way: the newest one that has a folder in `raw` and no record.
+    None if there is none."""
     levels = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     try:
         begun = [path for path in raw.iterdir() if path.name not in recorded]
@@ -142,6 +148,7 @@ def _current(
         if not (found := _TRIAL.fullmatch(path.name)):
             continue
         scenario_id, _, label = found["rest"].partition("-")
+        # A trial's folder is there before that of its first attempt.
         attempts = sum(1 for _ in path.glob("attempt-*"))
         warmup, number = found["kind"] == "w", int(found["round"])
         levels_of = levels.get(scenario_id, {})

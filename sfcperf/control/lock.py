@@ -66,10 +66,11 @@ def take(folder: Path, run_id: str) -> int:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether any process holds the lock of a folder now."""
+    """Whether any process holds the lock of a folder now; False if the folder has no lock file."""
     try:
         descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
     except PermissionError:
+        # The file of another user, who alone may open it.
         return holder(folder / NAME, holders()) is not None
     except OSError:
         return False
@@ -96,7 +97,8 @@ def holders() -> Mapping[tuple[int, int, int], int]:
 
 
 def holder(file: Path, holders: Mapping[tuple[int, int, int], int]) -> int | None:
-    """The process that holds the lock of a file; None if there is none."""
+    """Id of the process that holds the lock of a file, by what the function `holders` returned;
+    None if no process is listed there."""
     with suppress(OSError):
         status = file.stat()
         device = status.st_dev

@@ -16,7 +16,9 @@ from sfcperf.workflow.plan import PlannedTrial, TrialGroup, scenario_blocks, tri
 
 class ProgressState:
     """Knows the recorded trials of a run, and tells what follows: missing trials, scenarios that
-    may stop, trials to run again."""
+    may stop, trials to run again. Warm-up trials are not among them. In its methods, `number` is
+    the number of a round, from 1, and `active` has the ids of the scenarios that have not
+    stopped."""
 
     def __init__(self, workflow: Workflow, records: Iterable[TrialRecord]) -> None:
         self._workflow = workflow
@@ -24,8 +26,9 @@ class ProgressState:
             scenario.id: {key: [] for key in _primary_metrics(scenario)}
             for scenario in workflow.scenarios
         }
-        """Scenario -> (label, metric) -> round and value of each valid trial."""
+        """Scenario -> (label, primary metric) -> round and value of each valid trial."""
         self._recorded: set[str] = set()
+        """Ids of the recorded trials."""
         self.records: list[TrialRecord] = []
         """Records in the order in which the trials ended."""
         for record in records:
@@ -37,26 +40,28 @@ class ProgressState:
         self.records.append(record)
         if record.status != "valid":
             return
-        wanted = self._values.get(record.scenario_id, {})
+        values = self._values.get(record.scenario_id, {})
         for metric, value in trial_means(record).items():
-            if (record.label, metric) in wanted:
-                wanted[record.label, metric].append((record.round, value))
+            if (record.label, metric) in values:
+                values[record.label, metric].append((record.round, value))
 
     def missing(self, number: int, active: Iterable[str]) -> list[TrialGroup]:
-        """Trial groups of a round, in order, with only those trials that are not recorded."""
+        """Trial groups of a round, in order, with only those trials that are not recorded. A group
+        whose trials are all recorded is left out."""
         return _cut_down(
             trial_groups(self._workflow, number, only=active),
             lambda trial: None if trial.trial_id in self._recorded else trial,
         )
 
     def stopping(self, number: int, active: Iterable[str]) -> dict[str, str]:
-        """Map each scenario that may stop after a round to the reason. The variants of a block stop
-        together: a variant that continued alone would have rounds with nothing to compare them
-        with."""
+        """Map each active scenario that may stop after a round to the reason. The variants of a
+        block stop together: a variant that continued alone would have rounds with nothing to
+        compare them with."""
         reasons = {
             name: stop_reason(self._workflow.design, number, self._known(name, number))
             for name in active
         }
+        # A reason of None: the scenario goes on. One that stopped earlier is not in `reasons`.
         continuing = {
             scenario.id
             for block in scenario_blocks(self._workflow)
@@ -70,7 +75,7 @@ class ProgressState:
         }
 
     def due(self, number: int) -> list[TrialRecord]:
-        """Trials of a round that the noise gate wants to be run again."""
+        """Trials of a round that the noise gate wants to be run again; none without a gate."""
         gate = self._workflow.design.noise_gate
         return [] if gate is None else reruns_due(self.records, number, gate, self.planned()[0])
 
@@ -96,8 +101,8 @@ class ProgressState:
         return True
 
     def _known(self, scenario_id: str, round_number: int) -> dict[tuple[str, str], list[float]]:
-        """Primary values of a scenario up to a round. A resumed run may have trials of later rounds
-        already; without them it decides as the dead run did."""
+        """(Label, primary metric) -> values of a scenario up to a round. A resumed run may have
+        trials of later rounds already; without them it decides as the dead run did."""
         return {
             key: [value for round_, value in pairs if round_ <= round_number]
             for key, pairs in self._values[scenario_id].items()
@@ -110,12 +115,13 @@ def rerun_number(trial_id: str) -> int:
     return int(number or 0)
 
 
-def rerun_groups(groups: Iterable[TrialGroup], wanted: Sequence[TrialRecord]) -> list[TrialGroup]:
-    """Cut the trial groups of a round down to the trials in `wanted`, which are run again, and give
+def rerun_groups(groups: Iterable[TrialGroup], to_rerun: Sequence[TrialRecord]) -> list[TrialGroup]:
+    """Cut the trial groups of a round down to the trials whose records are in `to_rerun`, and give
     these new ids."""
-    again = {(record.scenario_id, record.label): record for record in wanted}
+    again = {(record.scenario_id, record.label): record for record in to_rerun}
 
     def rerun(trial: PlannedTrial) -> PlannedTrial | None:
+        """The trial with a new id; None if it is not run again."""
         record = again.get((trial.scenario.id, trial.probe.label))
         if record is None:
             return None
@@ -141,16 +147,17 @@ def reruns_due(
     records: Sequence[TrialRecord], round_number: int, gate: NoiseGate, planned: int
 ) -> list[TrialRecord]:
     """Choose the trials of a round to run again now, in the order in which they ran: those outside
-    the gate that have reruns left, as far as the rerun budget of the run goes."""
-    left = budget(gate, planned) - sum(bool(record.rerun_of) for record in records)
-    wanted = [
+    the gate that have reruns left, as far as the rerun budget of the run goes. `planned`: number of
+    planned trials of the run."""
+    reruns_left = budget(gate, planned) - sum(bool(record.rerun_of) for record in records)
+    distrusted = [
         record
         for record in without_replaced(records)
         if record.round == round_number
         and is_outside(record)
         and rerun_number(record.trial_id) < gate.max_reruns
     ]
-    return wanted[: max(0, left)]
+    return distrusted[: max(0, reruns_left)]
 
 
 def _primary_metrics(scenario: Scenario) -> list[tuple[str, str]]:

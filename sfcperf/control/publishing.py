@@ -22,9 +22,9 @@ ERROR_LOG = "errors.log"
 
 
 def analyse(store: RunStore) -> list[str]:
-    """Merge telemetry and flows, summarise, and run the analyses that the workflow asks for; return
-    what failed. No sample is lost by a failure, and an analysis that fails does not stop the
-    others."""
+    """Merge telemetry and flows, summarise, and run the analyses that the workflow asks for. Return
+    what failed, a line each; empty if nothing did. No sample is lost by a failure, and an analysis
+    that fails does not stop the others."""
     problems: list[str] = []
     with _noting(problems, store, "merging telemetry"):
         store.merge_telemetry()
@@ -49,8 +49,8 @@ def analyse(store: RunStore) -> list[str]:
 
 
 def publish(store: RunStore, targets: Iterable[PluginSpec]) -> list[str]:
-    """Publish the run folder to each target; return what failed. A publisher that fails does not
-    stop the others."""
+    """Publish the run folder to each target. Return what failed, a line each; empty if nothing did.
+    A publisher that fails does not stop the others."""
     problems: list[str] = []
     for target in targets:
         with _noting(problems, store, f"publishing to {target.name}"):
@@ -64,8 +64,8 @@ def publish_report(store: RunStore) -> list[str]:
     problems: list[str] = []
     with _noting(problems, store, "publishing to report"):
         document, _ = store.workflow()
-        wanted = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
-        options = {key: value for key, value in (wanted or [{}])[0].items() if key != "to"}
+        entries = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
+        options = {key: value for key, value in (entries or [{}])[0].items() if key != "to"}
         schema = plugins.load("publisher", "report").parameters
         problems += publish(store, [PluginSpec("report", with_defaults(schema, options))])
     return problems
@@ -78,6 +78,7 @@ def _noting(problems: list[str], store: RunStore, what: str) -> Iterator[None]:
         yield
     except Exception as error:
         problems.append(f"{what}: {describe(error)}")
+        # Nothing is written if another folder is in the place of this one.
         with suppress(OSError, EnvironmentLacks):
             store.check_not_moved()
             keep_traceback(error, store.folder / ERROR_LOG)

@@ -51,8 +51,9 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
 
 
 def _plain(value: Any) -> Any:
-    """Convert one value of a scenario that JSON does not know. Fields without content are left
-    out."""
+    """Convert one value of a scenario that JSON does not know, one level deep: json.dumps calls
+    this again for what is inside. A scenario's `infrastructure` and `services` are left out if it
+    has none."""
     if is_dataclass(value):
         document = {field.name: getattr(value, field.name) for field in fields(value)}
         if isinstance(value, Scenario) and value.infrastructure is None:
@@ -74,12 +75,14 @@ def _sha256(path: Path) -> str:
 
 
 def _differences(before: Any, now: Any, at: str) -> Iterator[str]:
-    """Yield a line for each value that differs, with its place as a JSON pointer."""
+    """Yield a line for each value that differs, with its place as a JSON pointer. `at` is the
+    place of `before` and `now`. A key that is missing counts as null."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):
             yield from _differences(before.get(key), now.get(key), f"{at}/{key}")
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for index, (old, new) in enumerate(zip(before, now, strict=True)):
             yield from _differences(old, new, f"{at}/{index}")
+    # In Python, 1 and True are equal.
     elif before != now or isinstance(before, bool) != isinstance(now, bool):
         yield f"{at} was {json.dumps(before)} and is {json.dumps(now)}"

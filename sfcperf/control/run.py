@@ -61,6 +61,7 @@ def start(
             store = RunStore.create(results / run_id)
             stack.enter_context(lock.held(store.folder, run_id))
             listener.created(store.folder)
+            # Before the drivers: they may create only what `clean` could remove.
             _write_info(state, workflow, store, tags)
             store.write_workflow(workflow.document, workflow.folder, source=source)
             vnfds = keep_descriptors(store.vnfds, workflow.vnfds)
@@ -79,6 +80,7 @@ def start(
             manifest = Manifest(store, document)
             manifest.update({"state": "checking"})
         except BaseException:
+            # No driver has started: there is nothing to undo. Later, the session removes the state.
             state.remove()
             raise
         return Session(workflow, store, state, tags, manifest, listener, interrupts, timeline).run()
@@ -100,7 +102,7 @@ def resume(
     """
     timeline = Timeline()
     store = RunStore.open(folder)
-    store.stay()
+    store.stay()  # from here on, it must not be replaced by another folder
     run_id = store.manifest()["run_id"]
     store.check_writable()
     with (
@@ -110,7 +112,7 @@ def resume(
     ):
         # Read it again: only now, with the lock held, nobody else writes it.
         document = store.manifest()
-        store.trials()
+        store.trials()  # for its error: a damaged record is refused before anything is removed
         states = StateDir()
         if (dead := states.claim(run_id)) is not None:
             try:
@@ -166,6 +168,7 @@ def workflow_of(store: RunStore) -> Workflow:
 
 def _write_info(state: RunState, workflow: Workflow, store: RunStore, tags: Sequence[str]) -> None:
     """Write to the run's state what `clean` needs to remove what the run creates."""
+    # The first infrastructure is the workflow's own.
     further = zip(tags[1:], workflow.infrastructures[1:], strict=True)
     state.write_info(
         RunInfo(

@@ -28,13 +28,15 @@ Counters = Mapping[str, Mapping[str, int]]
 
 
 class Services:
-    """Starts, asks and stops the services of a run, in the order of its workflow. None runs before
-    `start`."""
+    """Starts, asks and stops the services of a run, in the order of its workflow. A session makes
+    it; if all trials are recorded already, `start` is never called, and there are no services."""
 
     def __init__(self, specs: Sequence[ServiceSpec]) -> None:
         self._specs = specs
+        # Name in the workflow -> name of the plug-in.
         self._kinds = {spec.name: spec.service for spec in specs}
         self._running: dict[str, RunningService] = {}
+        """Name in the workflow -> service, for those that were started, in their order."""
         self._journal: JournalShare | None = None
 
     def start(
@@ -112,7 +114,7 @@ class Services:
         return found
 
     def counters(self) -> Counters:
-        """Read the counters of each service. Raises MeasurementError."""
+        """Read the counters of each service, for `trial_notes`. Raises MeasurementError."""
         found = {}
         for name, service in self._running.items():
             with _named(name):
@@ -163,15 +165,15 @@ class Services:
         what could not be removed."""
         problems = self._each("stop", "stopping it")
         self._running = {}
-        left = [] if self._journal is None else self._journal.outstanding()
-        if not left or self._journal is None:
-            # Nothing is left: then an error of `stop` is no problem.
+        remaining = [] if self._journal is None else self._journal.outstanding()
+        if not remaining or self._journal is None:
+            # Nothing remains: then an error of `stop` is no problem.
             return []
         try:
-            undo(left, dry_run=False)
+            undo(remaining, dry_run=False)
         except Exception as error:
             return [*problems, f"removing what services left: {describe(error)}"]
-        self._journal.removed(left)
+        self._journal.removed(remaining)
         return []
 
     def _each(self, method: str, doing: str) -> list[str]:
@@ -192,8 +194,8 @@ def _named(name: str) -> AbstractContextManager[None]:
 
 
 def grown(before: Counters, after: Counters) -> dict[str, dict[str, int]]:
-    """Return how much each counter grew, by service. Raises MeasurementError for a counter that is
-    new."""
+    """Return how much each counter grew, by service; services without counters are left out. Raises
+    MeasurementError for a counter that is new."""
     try:
         return {
             name: {counter: value - before[name][counter] for counter, value in counters.items()}
@@ -210,6 +212,7 @@ def undo(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
     removed."""
     own = [resource for resource in resources if resource.kind == processes.KIND]
     lines = processes.undo(own, dry_run=dry_run)
+    # Sorting keeps the order of a service's resources: newest first.
     others = sorted(
         (resource for resource in resources if resource.kind != processes.KIND), key=service_of
     )
@@ -219,5 +222,6 @@ def undo(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
 
 
 def _kind(service: str) -> type[Service]:
+    """Class of the plug-in with this name."""
     kind: type[Service] = plugins.load("service", service)
     return kind

@@ -36,6 +36,7 @@ class Outcome:
     trials: Mapping[str, int]
     """Number of trials by status."""
     problems: tuple[str, ...]
+    """What else went wrong, a line each: `problems` of run.json."""
     not_made: tuple[str, ...] = ()
     """What could not be analysed or published, and why; trials are not affected."""
 
@@ -49,8 +50,9 @@ class Outcome:
 
 @dataclass
 class Session:
-    """Does one process's share of a run. It removes all that it created at its end, however it
-    ends. What it cannot remove stays in the journal, for `resume` and `clean`."""
+    """Does one process's share of a run. `run.start` and `run.resume` make it, and call `run` once.
+    However it ends, it removes at its end all that it created. What it cannot remove stays in the
+    journal, for `resume` and `clean`."""
 
     workflow: Workflow
     store: RunStore
@@ -73,8 +75,8 @@ class Session:
             return self._run()
 
     def _run(self) -> Outcome:
-        """Measure, analyse and publish. However that ends, note it in run.json, and release the
-        run's state."""
+        """Measure, analyse and publish, as `run` does. However that ends, note it in run.json, and
+        release the run's state."""
         try:
             self._measure()
             not_made = [*self._analyse(), *self._publish()]
@@ -142,10 +144,10 @@ class Session:
         finally:
             run.enter("tearing down")
             with self.timeline.phase("teardown"):
-                left = [*drivers.release(), *services.release()]
+                not_removed = [*drivers.release(), *services.release()]
             # A tear-down during the run may have failed to remove what `release` has removed now.
             # With nothing left, that is no problem any more.
-            problems = [*run.problems, *left] if left else []
+            problems = [*run.problems, *not_removed] if not_removed else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
             self._note(*problems)
@@ -182,7 +184,7 @@ class Session:
             )
 
     def _analyse(self) -> list[str]:
-        """Analyse the run; return what failed."""
+        """Analyse the run; return what failed, a line each."""
         self._drop_earlier_failures()
         self._enter("analysing")
         with self.timeline.phase("analysing"), self.interrupts.allowed_anywhere():
@@ -190,11 +192,12 @@ class Session:
             self._finish("complete")
             not_made = publishing.analyse(self.store)
             self._note(*not_made)
+            # The CPU time of monitors is known only from the merged telemetry.
             self._finish("complete", monitor_cpu_s(self.store.telemetry_path))
         return not_made
 
     def _publish(self) -> list[str]:
-        """Publish the run; return what failed."""
+        """Publish the run; return what failed, a line each."""
         self._enter("publishing")
         with self.timeline.phase("publishing"), self.interrupts.allowed_anywhere():
             not_made = publishing.publish(self.store, self.workflow.publish)
@@ -202,19 +205,20 @@ class Session:
         return not_made
 
     def _finish(self, status: RunStatus, cost: Mapping[str, float] | None = None) -> None:
-        """Write the status of the run to run.json, with the number of trials by status, and what
-        monitors cost."""
+        """Write the status of the run to run.json, with the number of trials by status, and `cost`:
+        monitor -> CPU time that it used, seconds (None: not known yet)."""
         self.manifest.update(
             finish(
                 self.manifest.document,
                 status=status,
                 trials=self.store.trials(),
-                stopping={},
+                stopping={},  # adds none: `Rounds` has written the reasons
                 monitor_cpu_s=cost,
             )
         )
 
     def _enter(self, state: str) -> None:
+        """Note the run's state in run.json, with the seconds per phase, and tell the display."""
         self.manifest.update({"state": state, "phases": self._seconds()})
         self.listener.phase(state)
 
@@ -232,6 +236,7 @@ class Session:
             self._log(text)
 
     def _log(self, text: str) -> None:
+        """Add a line to run.log."""
         # An event that cannot be written must not become an error of the run.
         with suppress(OSError, EnvironmentLacks):
             self.store.check_not_moved()
@@ -246,8 +251,8 @@ class Session:
         return seconds
 
     def _stopped(self, status: RunStatus) -> None:
-        """Record that the run did not complete. An error in writing run.json (a full disk) is
-        dropped: the one that stopped the run matters more."""
+        """Record that the run ended early: `status` says how. An error in writing run.json (a full
+        disk) is dropped: the one that stopped the run matters more."""
         with suppress(OSError, EnvironmentLacks):
             if self.manifest.document["status"] == "complete":
                 # All trials are there; only the report is missing, and can be made again.
@@ -269,6 +274,7 @@ class Session:
         return f"{measured} of {count_text(of_all, 'trial')} measured{of_each and f': {of_each}'}"
 
     def _what_next(self) -> str:
+        """What the user of an interrupted run can do, as a hint."""
         if self.manifest.document["status"] == "complete":
             return f"all trials are done; `sfcperf report {self.store.folder}` makes the report"
         return f"`sfcperf resume {self.store.folder}` continues it"

@@ -53,15 +53,20 @@ class FurtherDriver:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What `clean` must know to remove what a run left."""
+    """What `clean` must know to remove what a run left: run.json of its state folder. The fields
+    describe its last session."""
 
     run_id: str
     tag: str
+    """Tag of the first driver."""
     driver: str
+    """Name of the first driver."""
     config: Mapping[str, Any]
+    """Configuration of the first driver."""
     results: str
     """The run folder with the results."""
     pid: int
+    """Id of the process that executes the run."""
     further: tuple[FurtherDriver, ...] = ()
     """Drivers after the first. The journal numbers drivers in this order from 1; `driver` is 0."""
 
@@ -80,15 +85,16 @@ class RunInfo:
 
 
 def _check_types(*entries: RunInfo | FurtherDriver) -> None:
-    """Raise TypeError unless tag and driver are text."""
+    """Raise TypeError unless tag and driver are text: run.json may have other values there."""
     for entry in entries:
         if not all(isinstance(each, str) for each in (entry.tag, entry.driver)):
             raise TypeError("tag and driver must be text")
 
 
 class RunState:
-    """The folder with the state of one run, below `runs`. This process holds its lock until
-    `release` or `remove`. `lock` -1: it only reads the folder, and has no lock."""
+    """The folder with the state of one run, below `runs`. StateDir makes it for a new, a resumed or
+    a dead run. This process holds its lock until `release` or `remove`. `lock`: descriptor of the
+    lock; -1: the folder is only read, and not locked."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
@@ -169,8 +175,8 @@ class StateDir:
             return self._make(run_id), self._free_tag({run_id.rpartition("-")[2]})
 
     def tags(self, tag: str, count: int) -> list[str]:
-        """Choose tags for `count` drivers of one session. `tag`, which the session has already, is
-        the first."""
+        """Return `count` different tags, for the drivers of one session. `tag`, which the session
+        has already, is the first."""
         tags = [tag]
         with self._guard():
             while len(tags) < count:
@@ -209,6 +215,7 @@ class StateDir:
 
     @property
     def _runs(self) -> Path:
+        """Folder with the state folder of each run."""
         return self.root / "runs"
 
     def _folder(self, run_id: str) -> Path:
@@ -278,6 +285,7 @@ class StateDir:
             ownership.check_folder(folder)
 
     def _accessible(self) -> AbstractContextManager[None]:
+        """Turn errors of the system into EnvironmentLacks while the block lasts."""
         return system_errors_as(
             EnvironmentLacks,
             "the folder for the state of runs cannot be used",

@@ -18,7 +18,7 @@ from sfcperf.workflow.vnfd import read_descriptor
 
 def validate(workflow: Workflow) -> None:
     """Ask the driver whether it can build every scenario, and the monitors whether they can observe
-    it. With variants, the driver of each variant is asked.
+    it. With variants, the driver of each variant is asked, and all errors are raised together.
 
     Raises WorkflowError or EnvironmentLacks.
     """
@@ -38,7 +38,8 @@ def validate(workflow: Workflow) -> None:
 
 def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> None:
     """Check the scenarios of one infrastructure. Errors of a monitor name its place in the
-    workflow."""
+    workflow. Raises WorkflowError or EnvironmentLacks."""
+    # A driver checks by class methods: it is asked without being started.
     driver = _driver(infrastructure)
     driver.validate(infrastructure.config, scenarios)
     for scenario in scenarios:
@@ -64,6 +65,7 @@ def _of_descriptors(workflow: Workflow) -> list[str]:
     """A warning for each VNF descriptor of the workflow that asks for something nobody uses."""
     found: dict[str, None] = {}
     for scenario in workflow.scenarios:
+        # Where hosts are other machines, a cloud may know the flavor.
         here = not _driver(workflow.infrastructure_of(scenario)).elsewhere
         for spec in scenario.chain.functions:
             if spec.vnfd is None:
@@ -130,9 +132,11 @@ def check(workflow: Workflow) -> None:
 
 
 def _driver(infrastructure: Infrastructure) -> type[Driver]:
+    """Class of the infrastructure's driver."""
     driver: type[Driver] = plugins.load("driver", infrastructure.driver)
     return driver
 
 
 def _scenarios(workflow: Workflow, infrastructure: Infrastructure) -> list[Scenario]:
+    """Scenarios of the workflow that this infrastructure holds."""
     return [s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure]

@@ -31,6 +31,7 @@ def part(answer: Any, kind: type[T], *path: str) -> T:
     found = getattr(answer, "body", answer)
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
+    # Python takes a bool for an int, but in JSON it is no number.
     if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
         raise DeliveryFailed(
             f"this is not an answer of Elasticsearch: it has no {'.'.join(path)}", hint=_HINT
@@ -58,6 +59,7 @@ def bulk(
     client: Elasticsearch, actions: Sequence[Action], **options: Any
 ) -> list[Mapping[str, Any]]:
     """Send actions in one request; return the result of each, which has an integer `status`.
+    `options` are further arguments of the client's `bulk`.
 
     Raises DeliveryFailed, and what the client raises.
     """
@@ -69,6 +71,7 @@ def bulk(
         )
     results = []
     for item, (header, _) in zip(items, actions, strict=True):
+        # The server puts each result below the kind of its action, such as `create`.
         [kind] = header
         part(item, int, kind, "status")
         results.append(item[kind])

@@ -31,6 +31,7 @@ class BoundedNode(Urllib3HttpNode):
     def __init__(self, config: NodeConfig) -> None:
         super().__init__(config)
 
+        # The pool makes its connections of this class, and they make their answers of _Response.
         class Connection(self.pool.ConnectionCls):  # type: ignore[name-defined,misc]
             response_class = _Response
 
@@ -43,6 +44,7 @@ class _Response(http.client.HTTPResponse):
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
+        # All bytes of the answer are read from `fp`.
         self.fp = io.BufferedReader(_BoundedBody(self.fp.detach(), sock))
 
     def begin(self) -> None:
@@ -58,12 +60,14 @@ class _BoundedBody(io.RawIOBase):
         self._raw = raw
         self._socket = sock
         self._left = MAX_BYTES
+        # A socket of the client always has a timeout: that of the request.
         self._end_s = time.monotonic() + (sock.gettimeout() or 0)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
+        """Read like RawIOBase. Raises TimeoutError, DeliveryFailed."""
         left_s = self._end_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the answer did not end in time")

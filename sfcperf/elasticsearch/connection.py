@@ -41,8 +41,9 @@ def client_library() -> Requirement:
 
 
 def connect(target: Target, retry_s: float) -> Elasticsearch:
-    """Make a client; nothing is sent yet. Raises InputError for certificates that cannot be read,
-    and EnvironmentLacks if the extra `elasticsearch` is not installed."""
+    """Make a client; nothing is sent yet. `retry_s`: how long the user lets us retry, which decides
+    the timeout of requests. Raises InputError for certificates that cannot be read, and
+    EnvironmentLacks if the extra `elasticsearch` is not installed."""
     refuse_unmet([client_library()])
     from elasticsearch import Elasticsearch, ElasticsearchWarning
 
@@ -71,6 +72,8 @@ def connect(target: Target, retry_s: float) -> Elasticsearch:
 
 
 def _tls(target: Target) -> dict[str, Any]:
+    """Return the client's arguments for the check of the server's certificate. Empty: the system's
+    authorities decide."""
     if target.fingerprint:
         # The fingerprint identifies the certificate itself: who signed it does not matter.
         return {"ssl_assert_fingerprint": target.fingerprint}
@@ -116,7 +119,8 @@ def explaining(target: Target) -> Iterator[None]:
 
 
 def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
-    """Call `step` and return its result; call it again, for `retry_s`, while the server is away.
+    """Call `step` and return its result. While the server is away, call it again, for `retry_s`
+    seconds.
 
     `step` must be repeatable. Raises ServerAway, DeliveryFailed, EnvironmentLacks.
     """
@@ -158,6 +162,6 @@ def of_status(status: int, explanation: str, target: Target) -> EnvironmentLacks
 
 
 def _text(error: Exception) -> str:
-    """Return the first line of an error, without the name of the connection's class before it. The
-    other lines are causes that only repeat it."""
+    """Return the first line of an error. It begins with the connection, whose description ends with
+    `): `: that is left out. The other lines are causes that only repeat it."""
     return printable(str(getattr(error, "message", error)).partition("\n")[0].rpartition("): ")[2])

@@ -23,10 +23,12 @@ def deliver(
     retry_s: float = RETRY_S,
     keep: type[SfcperfError] = SfcperfError,
 ) -> Mapping[str, SendCounts]:
-    """Send a run now; if that fails, note it in the spool, from where it is sent later.
+    """Send a run; return data stream -> what became of its documents. Meanwhile the run is noted in
+    the spool.
 
-    Raises what `send` raises. The run waits in the spool after an error of the class `keep`, if it
-    waited there before, or if this process is killed. After another error it does not.
+    Raises what `send` raises. After an error of the class `keep`, the run stays in the spool and is
+    sent later. It also stays if it waited there before, or if this process is killed. After another
+    error it does not.
     """
     waiting, is_new = spool.enter(store, target)
     try:
@@ -46,8 +48,8 @@ def deliver(
 def deliver_waiting(
     waiting: SpooledRun, *, spool: Spool, progress: Progress, retry_s: float = RETRY_S
 ) -> Mapping[str, SendCounts]:
-    """Send a run that waits in the spool. Raises as `deliver`, and InputError when the run folder
-    is gone or holds another run by now: the entry stays, so that the user decides."""
+    """Send a run that waits in the spool, as `deliver` does. Raises InputError also when the run
+    folder is gone or holds another run by now: the entry stays, so that the user decides."""
     try:
         store = RunStore.open(waiting.folder)
         found = store.run_id
@@ -59,6 +61,8 @@ def deliver_waiting(
 
 
 def _lost(waiting: SpooledRun, what: str) -> InputError:
+    """Return the error for a run that cannot be sent from its folder. `what` says what is wrong
+    with the folder."""
     return InputError(
         f"the run {waiting.run_id} waits to be sent, and {what}",
         where=str(waiting.folder),
@@ -67,6 +71,7 @@ def _lost(waiting: SpooledRun, what: str) -> InputError:
 
 
 def _hint(error: SfcperfError, spool: Spool) -> str:
+    """Return the hint of an error, and how to send the run later."""
     later = f"`sfcperf index --pending` sends what waits in {spool.folder}"
     if not os.environ.get(VARIABLE):
         later += f" ({VARIABLE} names another folder)"

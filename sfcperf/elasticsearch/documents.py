@@ -45,6 +45,7 @@ class Documents:
         self._trials = store.trials()
         self._scenarios = Scenarios(store, self.manifest)
         self._run = {"id": self.run_id, "name": self.manifest["name"]}
+        # These streams are read from files: how their rows become documents, and the file.
         self._files = {
             mappings.TELEMETRY.name: (trial_rows.TELEMETRY, store.telemetry_path),
             mappings.FLOWS.name: (trial_rows.FLOWS, store.flows_path),
@@ -67,22 +68,26 @@ class Documents:
     def _document(
         self, stream: mappings.Stream, key: tuple[str, ...], content: Mapping[str, Any]
     ) -> Document:
+        """Make a document. `key` tells it from the other documents of the stream and run; `content`
+        lacks only what all documents have."""
         body = _json({**content, "run": {**self._run, **content.get("run", {})}})
         digest = hashlib.sha256(body.encode()).hexdigest()
-        # The hash is that of all other fields, and comes after them.
+        # The hash is that of all other fields, and comes after them: two objects become one.
         own = _json({"document": {"version": mappings.VERSION, "hash": digest}})
         return Document(document_id(self.run_id, stream, key), f"{body[:-1]},{own[1:]}", digest)
 
     # Streams
 
     def _runs(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Yield (key, content) of the only document about the run itself."""
         facts = _run_facts(self.manifest, attempt_counts(self._trials))
         content = {parent: _taken(mappings.RUNS, parent, facts) for parent in ("run", "host")}
         yield (), {"@timestamp": self.manifest["started_at"], **content}
 
     def _of_trials(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
         """Yield (key, content) of a document for each metric of each trial. A trial without samples
-        has one document without a metric, so that failures are visible."""
+        has one document without a metric, so that failures are visible. Only the first document of
+        a trial has all of its facts."""
         declared = _declared_metrics(self.manifest)
         for record in self._trials:
             common = {
@@ -102,6 +107,7 @@ class Documents:
                 yield (record.trial_id, metric["name"] if metric else ""), content
 
     def _summaries(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Yield (key, content) of a document for each summary."""
         for row in self.store.summaries():
             facts = {**vars(row), "name": row.metric}
             yield (
@@ -118,6 +124,7 @@ class Documents:
     def _rows(
         self, stream: mappings.Stream, kind: trial_rows.RowDocuments, path: Path
     ) -> Iterator[Document]:
+        """Yield a document for each row of a file of telemetry or flows."""
         trials = {record.trial_id: record for record in self._trials}
         for trial_id, number, body in trial_rows.rows(kind, path, trials, self._common):
             yield Document(document_id(self.run_id, stream, (trial_id, str(number))), body, "")
@@ -142,7 +149,8 @@ def document_id(run_id: str, stream: mappings.Stream, key: tuple[str, ...]) -> s
 
 
 def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return (probe label, metric) -> what the probe declared of the metric."""
+    """Return (probe label, metric) -> the fields `better` and `primary` that the probe declared for
+    the metric."""
     return {
         (probe["label"], metric["name"]): {
             "better": metric["better"],
@@ -185,8 +193,9 @@ def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
 
 
 def _taken(stream: mappings.Stream, parent: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stream's fields below `parent` whose source begins with a key of `facts`. A field
-    is null if the facts lack a later part of its source."""
+    """Return the values that `facts` give for the stream's fields below `parent`, nested like the
+    fields and without `parent` itself. A field is left out if the first part of its source is not
+    in the facts, and null if a later part is not."""
     taken: dict[str, Any] = {}
     for field in stream.fields:
         *parents, last = field.name.split(".")
@@ -199,7 +208,8 @@ def _taken(stream: mappings.Stream, parent: str, facts: Mapping[str, Any]) -> di
 
 
 def _metrics(record: TrialRecord) -> list[dict[str, Any]]:
-    """Return for each metric of a trial its mean, and the values that the mean was made of."""
+    """Return for each metric of a trial the mean of its samples, and the values behind it: the
+    series that the probe kept, or else the samples."""
     units = {sample["metric"]: sample["unit"] for sample in record.samples}
     values: dict[str, list[float]] = {name: [] for name in units}
     for sample in record.samples:

@@ -33,8 +33,8 @@ class Entry:
 
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
     """Count the documents of a run in a stream, including all that was sent so far; 0 if the stream
-    does not exist.
-    Raises DeliveryFailed, and what the client raises."""
+    does not exist. Raises DeliveryFailed, and what the client raises."""
+    # A refresh makes all that was sent visible to searches at once.
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
     return part(answer, int, "count")
@@ -43,7 +43,8 @@ def count(client: Elasticsearch, stream: str, run_id: str) -> int:
 def entries(
     client: Elasticsearch, stream: str, run_id: str, *, expected: int = 0
 ) -> Iterator[Entry]:
-    """Yield all documents of a run in a stream, a page at a time, as they are at one moment.
+    """Yield all documents of a run in a stream, as they are at one moment; pages of them are read
+    from the server. `expected`: how many documents the run folder gives.
 
     Raises DeliveryFailed when they are many more than `expected`, and what the client raises.
     """
@@ -59,11 +60,11 @@ def entries(
         ignore_unavailable=True,
         allow_partial_search_results=False,
     )
-    left = MOST_TIMES * expected + MOST_BESIDES
+    still_allowed = MOST_TIMES * expected + MOST_BESIDES
     try:
         while found := hits(answer):
-            left -= len(found)
-            if left < 0:
+            still_allowed -= len(found)
+            if still_allowed < 0:
                 raise DeliveryFailed(
                     f"{stream} has far more documents of this run than it can have"
                 )
@@ -91,6 +92,7 @@ def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
             for entry in found[begin : begin + PAGE]
         ]
         for result in bulk(client, actions):
+            # 404: it is gone already.
             if result["status"] not in (200, 404):
                 raise DeliveryFailed(f"the server does not remove a duplicate: {reason(result)}")
 
@@ -105,4 +107,5 @@ def _forget(client: Elasticsearch, answer: Any) -> None:
 
 
 def _of(run_id: str) -> dict[str, Any]:
+    """Return the query for the documents of a run."""
     return {"term": {"run.id": run_id}}

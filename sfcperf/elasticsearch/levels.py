@@ -25,6 +25,8 @@ class Scenarios:
         return self._known[scenario_id]
 
     def _fields(self, scenario_id: str, levels: Mapping[str, Any]) -> dict[str, Any]:
+        # The plan knows the length of each chain; a factor of this name stands in for a scenario
+        # that it does not have.
         length = self._lengths.get(scenario_id, levels.get("chain_length"))
         return {
             "scenario": {"id": scenario_id, "label": label(levels)},

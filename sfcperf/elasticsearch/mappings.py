@@ -79,6 +79,7 @@ VERSION = 1
 
 
 def _streams() -> dict[str, Stream]:
+    """Read name -> stream from fields.json."""
     table = json.loads(files("sfcperf.elasticsearch").joinpath("fields.json").read_text("utf-8"))
     groups = table["groups"]
     streams = {}
@@ -91,6 +92,8 @@ def _streams() -> dict[str, Stream]:
 
 
 def _field(name: str, type: FieldType, about: str, unit: str = "", source: str = "") -> Field:
+    """Make a field from an entry of fields.json. Unless the entry says otherwise, the path of its
+    value is its name without the first part."""
     return Field(name, type, about, unit, source or name.partition(".")[2])
 
 
@@ -117,6 +120,7 @@ def mappings(stream: Stream) -> dict[str, Any]:
         for parent in parents:
             level = level.setdefault(parent, {"properties": {}})["properties"]
         if field.is_pattern:
+            # It has an object above it, but no property of its own.
             continue
         level[last] = _mapping(field)
     for parent in _patterns(stream):
@@ -130,10 +134,12 @@ def mappings(stream: Stream) -> dict[str, Any]:
 
 
 def _patterns(stream: Stream) -> dict[str, Field]:
+    """Return the fields that stand for others, by the object above them: `factor` -> `factor.*`."""
     return {f.name.removesuffix(".*"): f for f in stream.fields if f.is_pattern}
 
 
 def _mapping(field: Field) -> dict[str, Any]:
+    """Return the mapping of one field."""
     mapping: dict[str, Any] = {"type": field.type}
     if field.type in ("keyword", "flattened"):
         mapping["ignore_above"] = KEYWORD_LENGTH

@@ -59,6 +59,7 @@ def _stream(
     retry_s: float,
     progress: Progress,
 ) -> SendCounts:
+    """Send the documents of one stream; return what became of them. Raises what `send` raises."""
     name, total = data_stream(stream, target.prefix), documents.count(stream)
     progress(name, 0, total)
     before = with_retries(target, retry_s, lambda: inventory.count(client, name, documents.run_id))
@@ -84,6 +85,8 @@ def _settle(
     seen: set[str] = set()
     surplus = []
     found = inventory.entries(client, name, documents.run_id, expected=total)
+    # Names of backing indices contain date and number: of two copies, the older one comes first,
+    # and stays.
     for entry in sorted(found, key=lambda entry: entry.index):
         # A measured document is only removed as a duplicate; a derived one also when outdated.
         if entry.id in seen or (stream.mutable and entry.id not in wanted):

@@ -43,7 +43,8 @@ def credentials(target: Target, environment: Mapping[str, str] | None = None) ->
 
 def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
     """Return the client's arguments with the first secret that is found: an API key in the
-    environment, a user in the environment, an API key in the keyring."""
+    environment; a user in the environment, whose password may be in the keyring; an API key in the
+    keyring. Empty if there is none."""
     user, password, key = env.get(USER), env.get(PASSWORD), env.get(API_KEY)
     if key:
         if not (key.isascii() and key.isprintable()) or " " in key:
@@ -80,6 +81,7 @@ def _from_keyring(name: str) -> str | None:
 
 
 def _in_the_clear(url: str) -> bool:
+    """Whether requests to a server cross a network unencrypted."""
     parts = urlsplit(url)
     return parts.scheme == "http" and not _is_here(parts.hostname or "")
 

@@ -41,6 +41,7 @@ class SendCounts:
 
     new: int = 0
     changed: int = 0
+    """Documents that were there with other content, and were replaced."""
     there: int = 0
     """Documents that were there already, with the same content."""
     repeated: int = 0
@@ -54,7 +55,7 @@ class SendCounts:
 
 @dataclass
 class Sender:
-    """Sends the documents of a run to one data stream, each exactly once."""
+    """Sends the documents of a run to one data stream, each exactly once. Call `send` once."""
 
     client: Elasticsearch
     target: Target
@@ -68,7 +69,8 @@ class Sender:
     def send(
         self, documents: Iterable[Document], *, look_up: bool, progress: Callable[[int], None]
     ) -> SendCounts:
-        """Send all documents. Only a few chunks are in memory at a time.
+        """Send all documents; return what became of them. Only a few chunks are in memory at a
+        time.
 
         `look_up`: documents of the run may be there already, so that ids are looked up first.
         `progress` is called with the number of documents that the server has by now.
@@ -86,6 +88,7 @@ class Sender:
             running: set[Future[None]] = set()
             try:
                 for chunk in _chunks(documents):
+                    # In a copy of this context, so that `given_up` cancels the waits of the thread.
                     running.add(pool.submit(copy_context().run, self._chunk, chunk, look_up))
                     if len(running) > THREADS:
                         running = self._settle(running, progress)
@@ -101,11 +104,13 @@ class Sender:
     def _settle(
         self, running: set[Future[None]], progress: Callable[[int], None]
     ) -> set[Future[None]]:
-        done, left = wait(running, return_when=FIRST_COMPLETED)
+        """Wait until a chunk has been sent; return the requests that are still running. Raises the
+        error of a chunk that could not be sent."""
+        done, still_running = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             future.result()
         progress(self.sent.total)
-        return left
+        return still_running
 
     def _chunk(self, chunk: Sequence[Document], look_up: bool) -> None:
         """Send the documents of one request until all of them are there, or `retry_s` is over. The
@@ -113,6 +118,7 @@ class Sender:
         attempts = count()
 
         def attempt() -> None:
+            """Send what is left of the chunk. Raises ServerAway if something is left again."""
             nonlocal chunk
             again = next(attempts) > 0
             self._count(repeated=int(again))
@@ -127,7 +133,8 @@ class Sender:
         self, chunk: Sequence[Document], look_up: bool, *, refresh: bool
     ) -> list[Document]:
         """Send the documents that are not there, or are there with other content; return those that
-        have to be tried again. `refresh`: make earlier writes visible to the look-up."""
+        have to be tried again. Without `look_up`, none counts as there. `refresh`: make earlier
+        writes visible to the look-up."""
         found: Mapping[str, Mapping[str, Any]] = {}
         if look_up:
             if refresh:
@@ -140,7 +147,8 @@ class Sender:
         return again + self._bulk(others, lambda d: _replace(d, found[d.id]))
 
     def _found(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-        """Return id -> the hit that has it; the one in the first index if there are two."""
+        """Return id -> the hit that has it; the one in the first index if there are two, as after a
+        rollover. Ids that are not on the server are left out."""
         answer = self.client.search(
             index=self.stream,
             query={"ids": {"values": list(ids)}},
@@ -160,7 +168,8 @@ class Sender:
         **options: Any,
     ) -> list[Document]:
         """Send one bulk request; return the documents to be tried again, as the server was too busy
-        or another client changed them. Raises when the server refuses a document."""
+        or another client changed them. `action` makes the action of a document. Raises the error of
+        `of_status` when the server refuses a document."""
         if not documents:
             return []
         actions = [action(document) for document in documents]
@@ -173,6 +182,7 @@ class Sender:
             if status in (200, 201):
                 counts["new" if "create" in header else "changed"] += 1
             elif status == 409 and "create" in header:
+                # The id is there already, so the document is.
                 counts["there"] += 1
             elif status in AWAY or status == 409:
                 again.append(document)
@@ -184,6 +194,7 @@ class Sender:
         return again
 
     def _count(self, **numbers: int) -> None:
+        """Add to the counts in `sent`, by their names; possible in any thread."""
         with self._lock:
             for name, number in numbers.items():
                 setattr(self.sent, name, getattr(self.sent, name) + number)
@@ -206,8 +217,8 @@ def _replace(document: Document, hit: Mapping[str, Any]) -> answers.Action:
 
 
 def _chunks(documents: Iterable[Document]) -> Iterable[list[Document]]:
-    """Split documents into requests, by number and also by size: a trial with many samples is
-    long."""
+    """Split documents into requests, by number and also by size: a trial with many samples is long.
+    A document that is larger than a request should be is sent alone."""
     source = iter(documents)
     while chunk := list(islice(source, CHUNK)):
         start, size = 0, 0

@@ -55,6 +55,7 @@ class Spool:
     """Keeps the entries of one state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
+        """`root` is the state folder; None: that of this user. Nothing is created yet."""
         self.folder = (root or state_root()) / "spool"
 
     def enter(self, store: RunStore, target: Target) -> tuple[SpooledRun, bool]:
@@ -83,9 +84,9 @@ class Spool:
 
     @contextmanager
     def alone(self, folder: Path) -> Iterator[None]:
-        """Lock a run, so that only one process of this user sends it at a time: of two, both could
-        find that an id is missing, and both send it. The lock is in the spool and not in the run
-        folder, where everybody who can read the folder could hold it.
+        """Lock a run, so that only one process of this user sends it at a time: two could both find
+        that an id is missing, and both send it. The lock is in the spool and not in the run folder,
+        where everybody who can read the folder could hold it.
 
         Raises EnvironmentLacks when another process sends the run.
         """
@@ -100,10 +101,12 @@ class Spool:
         try:
             yield
         finally:
+            # Removed before it is unlocked: see `_locked`.
             (self.folder / f"{name}.lock").unlink(missing_ok=True)
             os.close(lock)
 
     def _make(self) -> None:
+        """Make the folder of the spool if it is not there, and check that it is ours alone."""
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self._check_ours()
@@ -130,6 +133,8 @@ class Spool:
         return [entry for entry in self._entries() if isinstance(entry, InputError)]
 
     def _entries(self) -> Iterator[SpooledRun | InputError]:
+        """Yield each entry, or the error that says why it cannot be read. Nothing if there is no
+        spool yet."""
         unread = "the folder for runs that wait to be sent cannot be read"
         with system_errors_as(EnvironmentLacks, unread, where=self.folder):
             if not self.folder.exists():
@@ -143,20 +148,21 @@ class Spool:
                 yield error
 
     def _check_ours(self) -> None:
-        """Check that nobody else can write here: an entry says which files go to which server."""
+        """Raise EnvironmentLacks if somebody else can write here: an entry says which files go to
+        which server."""
         ownership.check_folder(self.folder.parent.resolve())
         ownership.check_folder(self.folder)
 
 
 def _locked(file: Path) -> int | None:
-    """Lock a file and return the descriptor that holds the lock; None if another process does.
+    """Lock a file and return the descriptor that holds the lock; None if another process holds it.
     Raises OSError."""
     while True:
         lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The process that held the lock before may have removed the file: then we locked a file
-            # that others do not see, and try again.
+            # that others do not see, and lock the new one.
             if file.exists() and os.path.samestat(os.fstat(lock), file.stat()):
                 return lock
         except BlockingIOError:
@@ -166,6 +172,7 @@ def _locked(file: Path) -> int | None:
 
 
 def _text(waiting: SpooledRun) -> str:
+    """Return an entry as JSON, which `_read` reads."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "run_id": waiting.run_id,
@@ -178,6 +185,7 @@ def _text(waiting: SpooledRun) -> str:
 
 
 def _read(file: Path) -> SpooledRun:
+    """Read an entry. Raises InputError if it cannot be read, or is damaged."""
     what, hint = "an entry of the spool", "remove it, and send the run with `sfcperf index RUN`"
     content = read_input(file, what, max_bytes=MAX_ENTRY_BYTES, hint=hint)
     try:

@@ -73,6 +73,7 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
     Raises EnvironmentLacks when a template of that name is not SFCPerf's, DeliveryFailed for an
     answer that makes no sense, elasticsearch.ApiError when the server refuses.
     """
+    # `quiet` does not raise for a template that does not exist.
     quiet = client.options(ignore_status=404)
     written = []
     for stream in STREAMS.values():
@@ -115,6 +116,7 @@ def _is_older(found: Mapping[str, Any] | None, name: str) -> bool:
 
 
 def _meta(stream: Stream) -> dict[str, Any]:
+    """Return what tells that a template is SFCPerf's (`managed_by`), and what it is for."""
     return {
         "managed_by": OWNER,
         "sfcperf_version": sfcperf.__version__,

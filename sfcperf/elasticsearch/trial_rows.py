@@ -61,7 +61,7 @@ def rows(
     common: Callable[[TrialRecord], Mapping[str, Any]],
 ) -> Iterator[tuple[str, int, str]]:
     """Yield (trial, number of the row within the trial, JSON) of each row; nothing when there is no
-    file.
+    file. `common` returns the fields that all rows of a trial share.
 
     The number stays when other trials are added: a resumed run keeps the ids of what was sent.
     Raises InputError when the file is damaged, or has a trial that the run does not.
@@ -69,36 +69,40 @@ def rows(
     if not path.is_file():
         return
     numbers: dict[str, int] = defaultdict(int)
-    heads: dict[str, tuple[str, int]] = {}
+    # Trial -> the end of the JSON of its rows, and when the trial began.
+    ends: dict[str, tuple[str, int]] = {}
     names = ("trial_id", kind.time, *kind.others)
     for batch in _batches(path, names):
         columns = [batch.column(name).to_pylist() for name in names]
         times = _times(batch.column(kind.time))
         for (trial_id, at_ns, *others), at in zip(zip(*columns, strict=True), times, strict=True):
-            if trial_id not in heads:
-                heads[trial_id] = _head(path, trials.get(trial_id), common)
-            head, begin_ns = heads[trial_id]
+            if trial_id not in ends:
+                ends[trial_id] = _end(path, trials.get(trial_id), common)
+            end, begin_ns = ends[trial_id]
             number = numbers[trial_id]
             numbers[trial_id] = number + 1
             members = kind.members(at_ns, begin_ns, *others)
-            yield trial_id, number, f'{{"@timestamp":"{at}Z",{members},{head}'
+            yield trial_id, number, f'{{"@timestamp":"{at}Z",{members},{end}'
 
 
-def _head(
+def _end(
     path: Path,
     record: TrialRecord | None,
     common: Callable[[TrialRecord], Mapping[str, Any]],
 ) -> tuple[str, int]:
-    """Return the end of the JSON of all rows of a trial, with what they have in common, and when
-    the trial began, Unix nanoseconds."""
+    """Return two things that all rows of a trial share: the end of their JSON, with the fields that
+    they have in common, and when the trial began, Unix nanoseconds. Raises InputError if the run
+    has no such trial (None)."""
     if record is None:
         raise damaged("it has a row of a trial that is not in trials.jsonl", str(path))
     begin = datetime.fromisoformat(record.started_at)
     text = json.dumps(common(record), separators=(",", ":"), allow_nan=False)
+    # The time is known to a microsecond; a float of nanoseconds would be rounded.
     return text[1:], round(begin.timestamp() * 1e6) * 1000
 
 
 def _batches(path: Path, columns: tuple[str, ...]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a Parquet file in batches, with these columns."""
     import pyarrow.parquet
 
     with reading(path), arrow_input(path) as file:
@@ -121,13 +125,15 @@ _quoted = cache(json.dumps)
 
 
 def _number(value: float) -> str:
-    """Return a number as JSON. None, NaN and infinities, which JSON cannot express, become null."""
+    """Return a number as JSON. None, NaN and infinities, which JSON cannot express, become null, as
+    do numbers beyond 1e308."""
     return repr(value) if value is not None and abs(value) <= 1e308 else "null"
 
 
 def _observation(
     at_ns: int, begin_ns: int, source: str, metric: str, unit: str, value: float
 ) -> str:
+    """Return the JSON members of a row of telemetry, see `RowDocuments.members`."""
     return (
         f'"telemetry":{{"source":{_quoted(source)},"elapsed_s":{(at_ns - begin_ns) / 1e9!r}}},'
         f'"metric":{{"name":{_quoted(metric)},"unit":{_quoted(unit)},"value":{_number(value)}}}'
@@ -135,6 +141,8 @@ def _observation(
 
 
 def _flow(end_ns: int, begin_ns: int, *values: Any) -> str:
+    """Return the JSON members of a row of flows, see `RowDocuments.members`. `end_ns`: end of the
+    window; `values`: the columns `FLOWS.others`."""
     row = dict(zip(FLOWS.others, values, strict=True))
     source, source_port = row["source_address"], row["source_port"]
     destination, destination_port = row["destination_address"], row["destination_port"]

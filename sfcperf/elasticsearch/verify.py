@@ -59,6 +59,7 @@ def _stream(
     stream: Stream,
     retry_s: float,
 ) -> Findings:
+    """Compare the documents of one stream."""
     name = data_stream(stream, target.prefix)
     wanted = {document.id: document.hash for document in documents.of(stream)}
     found = with_retries(
@@ -70,6 +71,8 @@ def _stream(
 
 
 def _compare(stream: str, wanted: dict[str, str], found: list[inventory.Entry]) -> Findings:
+    """Compare the documents that a run folder gives with those on the server. `wanted`: id -> hash
+    of the content."""
     times = Counter(entry.id for entry in found)
     return Findings(
         stream=stream,
@@ -78,5 +81,6 @@ def _compare(stream: str, wanted: dict[str, str], found: list[inventory.Entry]) 
         missing=tuple(id for id in wanted if id not in times),
         extra=tuple(id for id in times if id not in wanted),
         twice=tuple(id for id, number in times.items() if number > 1),
+        # An id that is not wanted is extra, not changed. One that is there twice is named once.
         changed=tuple({e.id: None for e in found if wanted.get(e.id, e.hash) != e.hash}),
     )

@@ -22,8 +22,8 @@ def of_installed(
     driver: str | None = None, config: Mapping[str, Any] | None = None
 ) -> list[Requirement]:
     """Collect what every installed plug-in needs with default parameters, each thing once; services
-    are left out. `driver`: of the drivers, only this one, with the configuration `config` if there
-    is one, which is validated and has its defaults."""
+    are left out. With `driver`, the other drivers are left out, too. `config` is the configuration
+    of that driver, valid and with its defaults filled in; None: the defaults alone."""
     return each_once(_of_installed(driver, config))
 
 
@@ -62,6 +62,7 @@ def _of_workflow(workflow: Workflow) -> Iterator[Requirement]:
 
 
 def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
+    """Yield what the functions, probes and monitors of a scenario need."""
     for function in scenario.chain.functions:
         yield from plugins.load("vnf", function.type).requirements(function.knobs)
     for probe in scenario.probes:
@@ -72,8 +73,8 @@ def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
 
 
 def _of_installed(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Requirement]:
-    """Yield the requirements behind `of_installed`. Drivers of other infrastructures are asked only
-    by name; what this kernel must have is left out for them."""
+    """Yield the requirements behind `of_installed`. A driver whose infrastructure is not this
+    machine is asked only if `driver` names it. Requirements of this kernel are left out then."""
     unasked = set() if driver else set(infrastructures_elsewhere())
     for name in [driver] if driver else plugins.names("driver"):
         if name not in unasked:
@@ -100,6 +101,7 @@ def infrastructures_elsewhere() -> list[str]:
 
 
 def _is_elsewhere(driver: str) -> bool:
+    """Whether a driver's infrastructure is not this machine; False also if it is not known."""
     try:
         return bool(plugins.load("driver", driver).elsewhere)
     except SfcperfError:
@@ -110,8 +112,9 @@ def _is_elsewhere(driver: str) -> bool:
 def _of_plugin(
     kind: str, name: str, config: Mapping[str, Any] | None = None
 ) -> Iterable[Requirement]:
-    """Return what one plug-in needs. A plug-in that does not work is returned as a requirement that
-    is not met: one broken package must not hide what the others need."""
+    """Return what one plug-in needs, with a driver's configuration `config`, or with default
+    parameters (None). A plug-in that does not work is returned as a requirement that is not met:
+    one broken package must not hide what the others need."""
     try:
         plugin = plugins.load(kind, name)
         requirements: list[Requirement] = (
@@ -129,7 +132,7 @@ def _of_plugin(
 
 def each_once(requirements: Iterable[Requirement]) -> list[Requirement]:
     """Merge requirements of the same name, since several plug-ins may need one tool. The merged one
-    is missing if any of them is."""
+    is met only if all of them are."""
     seen: dict[str, Requirement] = {}
     for requirement in requirements:
         known = seen.get(requirement.name)

@@ -11,6 +11,7 @@ _PR_SET_PDEATHSIG = 1
 
 def end_with(parent: int, signal: Signals) -> bool:
     """Let the kernel send `signal` to this process as soon as its parent is gone, also by SIGKILL:
-    prctl(2), PR_SET_PDEATHSIG. `parent` is the parent's id; False: it is gone already."""
+    prctl(2), PR_SET_PDEATHSIG. `parent` is the parent's id. False: the parent is gone already, so
+    that no signal will come, and the caller must end by itself."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal, 0, 0, 0)
     return os.getppid() == parent

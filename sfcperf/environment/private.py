@@ -65,15 +65,16 @@ def folder_beside(target: Path) -> Iterator[Path]:
 
 
 def dead_folders() -> list[Path]:
-    """Private folders whose process is dead. Folders that go with them come first: what is removed
-    last must still name them."""
+    """Private folders whose process is dead, and before them the folders that go with them. They
+    are removed in this order: as long as such a folder is there, its private folder must name
+    it."""
     dead = sorted(path for path in state_root().glob(f"{_PREFIX}*") if _is_dead(path))
     return [*(found for path in dead if (found := _beside(path)) is not None), *dead]
 
 
 def _beside(folder: Path) -> Path | None:
-    """The folder that goes with a private one; None if there is none, or if it is another
-    user's."""
+    """The folder that goes with a private one. None if there is none, if it does not exist, or if
+    it is another user's."""
     with suppress(OSError):
         found = Path(os.fsdecode((folder / _BESIDE).read_bytes()))
         if found.lstat().st_uid == os.geteuid():
@@ -82,7 +83,8 @@ def _beside(folder: Path) -> Path | None:
 
 
 def _create(root: Path) -> tuple[Path, int]:
-    """Make a private folder and lock it; return both."""
+    """Make a private folder and lock it. Return its path, and the descriptor that holds the lock
+    until it is closed."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
         try:
@@ -90,7 +92,8 @@ def _create(root: Path) -> tuple[Path, int]:
         except FileNotFoundError:
             continue
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # `clean` may have removed it before it was locked.
+        # `clean` takes a folder that is not locked for a dead one: it may have removed this one,
+        # before it was opened or before it was locked.
         if folder.exists():
             return folder, lock
         os.close(lock)

@@ -9,7 +9,8 @@ from sfcperf.environment.variables import without_secrets
 
 
 def ask(argv: Sequence[str], *, timeout_s: float) -> subprocess.CompletedProcess[bytes] | None:
-    """Run a command without input; None if it cannot start or does not end in time."""
+    """Run a command without input, and return its status and outputs, whatever the status is; None
+    if it cannot start or does not end in time."""
     try:
         return subprocess.run(
             argv,

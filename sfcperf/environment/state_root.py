@@ -12,9 +12,10 @@ DEFAULT_ROOT = Path("/var/lib/sfcperf")
 
 
 def state_root() -> Path:
-    """Path of that folder: `$SFCPERF_STATE_DIR`, or by default /var/lib/sfcperf for root and
-    `$XDG_STATE_HOME/sfcperf` for others, who run chains on a cloud. Raises EnvironmentLacks for a
-    user without a home folder, as in a container that was started with a user number alone."""
+    """Path of that folder, which may not exist: `$SFCPERF_STATE_DIR`, or by default
+    /var/lib/sfcperf for root and `$XDG_STATE_HOME/sfcperf` (~/.local/state/sfcperf) for others, who
+    run chains on a cloud. Raises EnvironmentLacks for a user without a home folder, as in a
+    container that was started with a user number alone."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)

@@ -86,6 +86,8 @@ def root(purpose: str) -> Requirement:
 
 
 def _version(path: str, argv: Sequence[str]) -> str:
+    """Run the command at `path` with the arguments of `argv`; return the first line that it prints,
+    or an empty text."""
     done = ask([path, *argv[1:]], timeout_s=_VERSION_TIMEOUT_S)
     if done is None:
         return ""

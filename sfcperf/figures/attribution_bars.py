@@ -17,6 +17,7 @@ _MOST_BARS = 40
 """Most bars that a figure has room for."""
 
 Document = Mapping[str, Any]
+"""A document such as attribution.json, or an object in it."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Time:
 
     value_us: float
     low_us: float | None = None
-    """Ends of the interval; both are None without one."""
+    """Low end of the interval; None, like `high_us`, without one."""
     high_us: float | None = None
 
     def text(self, scale: units.Scale) -> str:
@@ -42,13 +43,16 @@ class Part:
     kind: Literal["part", "residual", "over"]
     """`over`: a residual below 0, from the end-to-end time to the end of the parts."""
     start_us: float
+    """Where the stretch begins along the bar, whose left end is 0."""
     end_us: float
     time: Time
+    """The time with its interval. The length of a residual's stretch may differ from it, because
+    trials that lack a part count for the ends of the stretch only."""
 
     @property
     def interval_us(self) -> tuple[float, float] | None:
-        """Where the interval of the part's time begins and ends along the bar; None if it has none,
-        and for a residual: that lies between two ends which have intervals of their own."""
+        """Where the interval of the part's time begins and ends along the bar. None if it has no
+        interval, and for a residual, whose two ends have intervals of their own."""
         low, high = self.time.low_us, self.time.high_us
         if self.kind != "part" or low is None or high is None:
             return None
@@ -151,8 +155,8 @@ def bar_groups(document: Document) -> Iterator[BarGroup]:
 
 
 def _bar(path: Document) -> Bar:
-    """Lay the parts of a scenario end to end, and then the residual up to the end-to-end time; if
-    the parts are longer than that, the residual goes back over them (`over`)."""
+    """Make the bar of a scenario: its parts end to end, and then the residual up to the end-to-end
+    time. If the parts are longer than that, the residual goes back over them (`over`)."""
     parts, at_us = [], 0.0
     for name, found in _timed(path):
         end_us = at_us + found["mean_us"]
@@ -170,8 +174,8 @@ def _bar(path: Document) -> Bar:
 
 
 def _timed(path: Document) -> Iterator[tuple[str, Document]]:
-    """Yield names and times of the VNFs whose time is known, then of the other parts. These times
-    add up to the end-to-end time minus the residual."""
+    """Yield names and times of the VNFs whose time is known, then of the other parts. In trials
+    that have all of them, these times add up to the end-to-end time minus the residual."""
     for function in path["functions"]:
         if function["time"] is not None:
             yield function["name"], function["time"]
@@ -180,4 +184,5 @@ def _timed(path: Document) -> Iterator[tuple[str, Document]]:
 
 
 def _time(found: Document) -> Time:
+    """Return an estimate of attribution.json as a time."""
     return Time(found["mean_us"], found["ci_low_us"], found["ci_high_us"])

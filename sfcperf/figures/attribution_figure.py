@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BAR_MM = 9.0
+"""Height that a figure has for each bar."""
 _AXIS_MM = 12.0
+"""Height that a figure has for the axis of times."""
 _GREY, _RED = "#6b6b6b", "#a5191f"
 _RESIDUALS: Mapping[str, dict[str, Any]] = {
     "residual": {"facecolor": "none", "edgecolor": _GREY, "hatch": "////", "linewidth": 0.8},
     "over": {"facecolor": "none", "edgecolor": _RED, "linestyle": "--", "linewidth": 0.8},
 }
+"""Kind of a residual -> how matplotlib draws it."""
 _MOST_LETTERS = 28
+"""Most letters of a scenario's name at the axis."""
 _COLUMNS = ("trials", "mean_us", "ci_low_us", "ci_high_us", "samples", "median_us", "p99_us")
 
 
@@ -92,8 +96,8 @@ def _csv(paths: Sequence[Document]) -> str:
 
 
 def _entries(path: Document) -> Iterator[tuple[str, str, Document | None]]:
-    """Yield name, kind and time of what a scenario's rows are about; the kind of a VNF is its
-    type."""
+    """Yield name, kind and time (None if it is not known) for each row about a scenario. The kind
+    of a VNF is its type; other rows have none."""
     for function in path["functions"]:
         kind = function["type"] if function["seen"] else f"{function['type']} (not seen)"
         yield function["name"], kind, function["time"]
@@ -104,6 +108,7 @@ def _entries(path: Document) -> Iterator[tuple[str, str, Document | None]]:
 
 
 def _figure(group: BarGroup, note: str, layout: FigureLayout) -> Figure:
+    """Make the figure of a group, as high as its bars need. Call it within `settings`."""
     axes_mm = (_AXIS_MM + _BAR_MM * len(group.drawn)) * layout.style.scale
     handles = list(_handles(group))
     labels = [str(handle.get_label()) for handle in handles]
@@ -131,12 +136,14 @@ def _handles(group: BarGroup) -> Iterator[Artist]:
 
 
 def _look(style: palette.Style) -> dict[str, Any]:
+    """Return how matplotlib draws a part with this style."""
     return {
         "facecolor": style.colour, "hatch": 3 * style.hatch, "edgecolor": "white", "linewidth": 0.4,
     }  # fmt: skip
 
 
 def _bars(axes: Axes, group: BarGroup) -> None:
+    """Draw the bars of a group from top to bottom, and label the axes."""
     scale = group.scale
     for place, bar in enumerate(group.drawn):
         for part in bar.parts:
@@ -165,4 +172,5 @@ def _whisker(axes: Axes, part: Part, place: float, factor: float) -> None:
 
 
 def _scenario(bar: Bar) -> str:
+    """Return the name of a bar's scenario, cut to the room at the axis."""
     return shortened(printable(scenario_text(bar.path["scenario"])), _MOST_LETTERS)

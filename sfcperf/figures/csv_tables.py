@@ -11,6 +11,7 @@ from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec
 
 _STATISTICS = ("n", "mean", "median", "stdev", "ci_low", "ci_high", "confidence", "method")
+"""Columns with attributes of a point's summary."""
 _OF_MEDIAN = ("median_ci_low", "median_ci_high", "median_method")
 """Columns of the median's interval; `ci_low`, `ci_high` and `method` are those of the mean."""
 _DRAWN = ("y", "y_low", "y_high")
@@ -29,6 +30,7 @@ def data_csv(plot: Plot) -> str:
             row = point.summary
             cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
             if row is None:
+                # For the unit, the statistics and the drawn values.
                 blanks = [""] * (1 + len(statistics) + len(_DRAWN))
                 rows.append([*cells, *blanks, point.state, "no trial", "", ""])
                 continue
@@ -114,8 +116,8 @@ def time_csv(plot: Plot) -> str:
 
 
 def _source(plot: Plot, point: Point) -> tuple[str, str]:
-    """Return the label of the probe and the metric of a point. A line of telemetry has the metric
-    of a monitor, with its source before it."""
+    """Return the label of the probe and the metric that a point shows. For a line of telemetry the
+    metric is that of the monitor, with its source before it."""
     for line in plot.spec.lines:
         if point.scenario[LINE] == line.name:
             return line.probe, f"{line.source}: {line.metric}" if line.source else line.metric
@@ -123,14 +125,17 @@ def _source(plot: Plot, point: Point) -> tuple[str, str]:
 
 
 def _factors(plot: Plot) -> list[str]:
+    """List the factors of a figure's points."""
     return factor_names(point.scenario for point in plot.points)
 
 
 def _level_cells(point: Point, factors: Iterable[str]) -> list[str]:
+    """Return the cells with a point's levels of these factors; empty where it lacks one."""
     return [level_text(point.scenario[f]) if f in point.scenario else "" for f in factors]
 
 
 def _unit(plot: Plot, point: Point) -> str:
+    """Return the unit of a point's metric in the files. A point without a summary has a trial."""
     if point.summary is not None:
         return point.summary.unit
     samples = point.trials[0].record.samples
@@ -138,4 +143,5 @@ def _unit(plot: Plot, point: Point) -> str:
 
 
 def _scaled(value: float | None, spec: FigureSpec) -> str:
+    """Return a value in the unit that is drawn, as a cell; empty for None."""
     return "" if value is None else repr(value * spec.y_scale)

@@ -50,10 +50,12 @@ def draw(
 
 
 def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Figure:
+    """Make the figure of a plot with note and legend. Call it within `settings`."""
     handles = _handles(plot, fits)
     labels = [str(handle.get_label()) for handle in handles]
     figure, axes, columns = framed(layout, layout.style.axes_mm, note(plot, fits), labels)
     _draw_series(axes, plot, fits)
+    # matplotlib gives the limits of data an infinite width as long as nothing is drawn.
     if plot.is_per_scenario and not isfinite(axes.dataLim.width):
         _say_empty(axes)
     wrap_labels(axes, layout)
@@ -124,12 +126,12 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
     axes.set_xlim(low, high)
     per_unit = _AXES_SHARE * layout.width_pt / (high - low)
     widths = [width_pt(label, size_pt) + _GAP_EM * size_pt for label in labels]
-    kept = _fitting(places, widths, per_unit)
-    turned = categories and len(kept) < len(places)
+    shown = _fitting(places, widths, per_unit)
+    turned = categories and len(shown) < len(places)
     if turned:
         # Beside each other, labels turned by 35 degrees need about 1.6 times their height.
-        kept = _fitting(places, [1.7 * size_pt] * len(places), per_unit)
-    axes.set_xticks([places[i] for i in kept], [labels[i] for i in kept])
+        shown = _fitting(places, [1.7 * size_pt] * len(places), per_unit)
+    axes.set_xticks([places[i] for i in shown], [labels[i] for i in shown])
     for label in axes.get_xticklabels() if turned else ():
         label.set(rotation=35, ha="right", rotation_mode="anchor")
 
@@ -137,14 +139,14 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
 def _fitting(places: list[float], widths: list[float], per_unit: float) -> list[int]:
     """Return the indices of the labels that fit beside each other, chosen from the left. `places`:
     in units of the axis, which are `per_unit` points each; `widths`: in points."""
-    kept: list[int] = []
+    fitting: list[int] = []
     for index, place in enumerate(places):
-        if kept:
-            room = (place - places[kept[-1]]) * per_unit
-            if room < (widths[index] + widths[kept[-1]]) / 2:
+        if fitting:
+            room = (place - places[fitting[-1]]) * per_unit
+            if room < (widths[index] + widths[fitting[-1]]) / 2:
                 continue
-        kept.append(index)
-    return kept
+        fitting.append(index)
+    return fitting
 
 
 def _middle_cut(label: str) -> str:

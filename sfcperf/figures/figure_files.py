@@ -58,15 +58,16 @@ def write_figures(
 
     Raises InputError; nothing is written if a figure cannot be chosen or named.
     """
-    made = _made_names(runs)
-    wanted = set(made) if request == FigureRequest() else set(made) & set(request.figures)
-    others = tuple(name for name in request.figures if name not in wanted)
+    special = _special_names(runs)
+    # A request that asks for nothing gets all figures.
+    chosen = set(special) if request == FigureRequest() else set(special) & set(request.figures)
+    others = tuple(name for name in request.figures if name not in chosen)
     specs = []
     if others or not request.figures:
-        specs = chosen_figures(runs, side_by_side(runs), replace(request, figures=others), made)
-    if request.figures and wanted and replace(request, figures=()) != FigureRequest():
+        specs = chosen_figures(runs, side_by_side(runs), replace(request, figures=others), special)
+    if request.figures and chosen and replace(request, figures=()) != FigureRequest():
         raise InputError(
-            f"the figure {min(wanted)!r} is not drawn from one metric, and is drawn as it is",
+            f"the figure {min(chosen)!r} is not drawn from one metric, and is drawn as it is",
             where="--figure",
             hint="name it in a command of its own, without options such as --kind",
         )
@@ -86,15 +87,15 @@ def write_figures(
         text = latex(_included(name, layout), plot.spec.title, note(plot, fits), layout)
         replace_file(snippet := folder / f"{name}.tex", text)
         files.append(snippet)
-    if wanted:
-        files += write_attribution(runs[0].store, folder, layout, wanted)
-        files += write_throughput(runs[0].store, folder, layout, wanted)
+    if chosen:
+        files += write_attribution(runs[0].store, folder, layout, chosen)
+        files += write_throughput(runs[0].store, folder, layout, chosen)
     return files
 
 
-def _made_names(runs: Sequence[RunData]) -> list[str]:
-    """List the names of a run's figures that are not of one metric: attribution and searches. Many
-    runs have none."""
+def _special_names(runs: Sequence[RunData]) -> list[str]:
+    """List the names of a run's figures that are not of one metric: those of its attribution and of
+    its searches. Empty for many runs."""
     if len(runs) != 1:
         return []
     return [*attribution_names(runs[0].store), *throughput_names(runs[0].store)]
@@ -149,6 +150,7 @@ def _check_curves(plot: Plot, runs: Sequence[RunData]) -> None:
 
 
 def _check_name(spec: FigureSpec) -> None:
+    """Refuse a figure whose name cannot be part of a file name. Raises InputError."""
     # The name becomes a file name, also in LaTeX.
     if not re.fullmatch(r"\w[\w .+,=-]*", spec.name):
         raise InputError(

@@ -24,6 +24,7 @@ def fitted_lines(runs: Sequence[RunData], plot: Plot) -> dict[str, LineFit]:
     if len(runs) == 1:
         return fits_by_series(plot, _fits(runs[0], plot.spec))
     factor = _second_factor(plot)
+    # Trials of one run lack the factor `run`, so its lines are told apart by the factor besides it.
     spec = replace(plot.spec, series=factor)
     found: dict[str, LineFit] = {}
     for run in runs:
@@ -65,6 +66,7 @@ def fit_text(fit: LineFit) -> str:
 
 
 def _fits(run: RunData, spec: FigureSpec) -> list[LineFit]:
+    """Fit lines to the trials of one run."""
     from sfcperf.analysis.fits import fit_lines
 
     return fit_lines(run.store, spec, run.trials)
@@ -78,4 +80,5 @@ def _second_factor(plot: Plot) -> str | None:
 
 
 def _three_digits(r_squared: float) -> str:
+    """Return an R² with three decimal places; above 0.999 with four."""
     return f"{r_squared:.4f}" if r_squared > 0.999 else f"{r_squared:.3f}"

@@ -29,6 +29,8 @@ _NO_DATES: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None},
     "png": {"Software": None},
 }
+"""Format -> what matplotlib leaves out of its files, which differs from day to day or between
+versions."""
 
 
 @contextmanager
@@ -48,9 +50,9 @@ def settings(layout: FigureLayout) -> Iterator[None]:
 def framed(
     layout: FigureLayout, axes_mm: float, note: str, labels: Sequence[str]
 ) -> tuple[Figure, Axes, int]:
-    """Make a figure with its note, with axes of this height, and with room for a legend of these
-    labels. Returns figure, axes and the number of columns of the legend. Call it within
-    `settings`."""
+    """Make a figure with its note, with axes `axes_mm` high, and with room for a legend of these
+    labels. Returns the figure, its axes, and the number of columns that the legend gets. Call it
+    within `settings`."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

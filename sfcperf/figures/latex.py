@@ -34,8 +34,9 @@ _SPECIAL = {
 
 
 def latex(file: str, title: str, note: str, layout: FigureLayout) -> str:
-    """Return the LaTeX of a figure: a `figure` environment, or `figure*` if it is wider than a
-    column. `file`: the file that it includes."""
+    """Return the LaTeX of a figure: a `figure` environment, or `figure*` if it is more than 1 mm
+    wider than a column. `file`: the file that it includes; `note`: the rest of the caption after
+    the title."""
     name = file.rpartition(".")[0]
     star = "*" if layout.width_mm > layout.style.column_mm + 1 else ""
     title = title.rstrip(".")

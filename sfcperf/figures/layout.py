@@ -44,16 +44,22 @@ class PageStyle:
 
     name: str
     title: str
+    """What the style is for, in words."""
     column_mm: float
+    """Width of a column."""
     page_mm: float
+    """Width of the text of a page."""
     axes_mm: float
     """Height of a figure without its legend and note."""
     font_pt: float
+    """Type size of labels of axes; ticks and legend have one point less."""
     note_pt: float
+    """Type size of the note."""
     png_dpi: int
     scale: float
     """Size of lines and markers, relative to those of a printed column."""
     family: Mapping[RcKeyType, Any] = field(default_factory=dict)
+    """Settings of matplotlib for another font than that of papers."""
 
     def width_mm(self, width: str) -> float:
         """Return a width in millimetres; `width` is `column`, `page`, or a number of millimetres.

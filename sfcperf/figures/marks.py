@@ -21,10 +21,12 @@ fixed, so that the same results give the same figure."""
 _ASIDE, _MOST_ASIDE = 0.012, 0.05
 """Distance between neighbouring series, and most between the outermost: shares of the x axis."""
 _GROUPED = ("bar", "box")
+"""Kinds of figures whose series stand beside each other at each level."""
 
 
 def series_marks(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -> None:
-    """Draw a series as the figure's kind says. `joined`: whether a line connects its points."""
+    """Draw a series as the figure's kind says. `index`: place of the series in the figure, which
+    gives its style; `joined`: whether a line connects its points."""
     if plot.spec.kind == "bar":
         _bars(axes, plot, series, index)
     elif plot.spec.kind == "box":
@@ -66,7 +68,8 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 def distribution_marks(axes: Axes, plot: Plot) -> None:
     """Draw empirical distributions, for each scenario: a thick line over all samples of its valid
-    trials, behind it a thin line for each trial, and the band of a typical trial."""
+    trials, behind it a thin line for each trial, and the band of a typical trial. Of distributions
+    of trials there is the thick line alone."""
     for index, point in enumerate(plot.points):
         look = palette.style(index)
         trials = plot.samples(point)
@@ -205,10 +208,13 @@ def _boxes(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 
 def _group_width(plot: Plot) -> float:
+    """Return the width of a bar or box, as a share of the distance between two levels."""
     return 0.8 / max(len(plot.series), 1)
 
 
 def _grouped_position(plot: Plot, point: Point, index: int) -> float:
+    """Return the place of a point on an axis of bars or boxes, where series stand beside each
+    other."""
     offset = (index - (len(plot.series) - 1) / 2) * _group_width(plot)
     return plot.place(point.level) + offset
 
@@ -230,6 +236,8 @@ def _thin() -> float:
 
 
 def _y(point: Point, plot: Plot) -> float:
+    """Return the value of a point in the unit that is drawn; NaN, for which nothing is drawn,
+    without one."""
     value = plot.estimate(point.summary).value if point.summary is not None else None
     return float("nan") if value is None else value * plot.spec.y_scale
 

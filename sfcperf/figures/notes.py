@@ -17,6 +17,7 @@ _BOX = (
     "Boxes: quartiles and median of the trials, whiskers to the furthest within 1.5 interquartile "
     "ranges; marks: single trials"
 )
+"""What boxes are, in words."""
 
 
 def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
@@ -94,6 +95,7 @@ def _curves(plot: Plot, trials: str) -> str:
 
 
 def _levels(plot: Plot) -> str:
+    """Return the confidence of the intervals, for instance `95 %`; several if they differ."""
     levels = sorted({row.confidence for row in plot.summaries})
     return " / ".join(f"{100 * level:g} %" for level in levels)
 
@@ -129,6 +131,7 @@ def curve_names(plot: Plot) -> list[str]:
 
 
 def _untrusted(plot: Plot) -> str:
+    """Say how points are drawn that have untrusted or failed trials."""
     if plot.is_per_scenario:
         return "Without untrusted and failed trials"
     mark = "Red ×" if plot.spec.kind == "box" else "Hollow"

@@ -64,7 +64,8 @@ class Point:
         return [trial for trial in self.trials if trial.record.status == "valid"]
 
     def band(self, metric: str) -> list[BandPoint]:
-        """Return the band of the distribution of a metric's samples within a typical trial."""
+        """Return the band of the distribution of a metric's samples within a typical trial; empty
+        without a summary, and where a percentile has no interval."""
         row = self.summary
         if row is None:
             return []
@@ -81,10 +82,12 @@ class Point:
 
     @property
     def _by_time(self) -> list[TrialValue]:
+        """Valid trials in order of time."""
         return sorted(self.valid_trials, key=lambda trial: trial.record.started_at)
 
 
 def _rules(row: Summary) -> Rules:
+    """Return the rules of a row's intervals, as far as the row tells them."""
     # A row does not say when a stopped run first looked; the earliest gives the widest band.
     return Rules(row.confidence, first_look=1 if row.median_method.endswith(LOOKS) else None)
 
@@ -103,8 +106,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure with its points: a specification, resolved against the results of one run or
-    several."""
+    """A figure with its points, which `resolve` makes from a specification and the results of one
+    run or several."""
 
     spec: FigureSpec
     series: tuple[Series, ...]
@@ -213,7 +216,9 @@ def resolve(
     distinguishing = [name for name in varying(scenarios) if name != spec.x]
     if spec.series is not None:
         distinguishing = [spec.series, *(name for name in distinguishing if name != spec.series)]
+    # Names that the figure's legend gives to levels.
     names = {(factor, level): name for factor, level, name in spec.legend}
+    # Name of a series -> key of a level on the x axis -> point.
     groups: dict[str, dict[str, Point]] = {}
     levels: dict[str, Any] = {}
     for scenario in scenarios:
@@ -248,12 +253,15 @@ def _labelled(spec: FigureSpec, unit: str) -> FigureSpec:
 
 
 def _x_label(factor: str, scenarios: Sequence[Levels]) -> str:
+    """Return the label of the x axis: the factor, or the only scenario if there are no factors."""
     if len(scenarios) == 1 and not scenarios[0]:
         return scenario_name(scenarios[0])
     return factor.replace("_", " ") or "scenario"
 
 
 def _series_part(factor: str, scenario: Levels, distinguishing: Sequence[str]) -> str:
+    """Return what a factor adds to the name of a series: the scenario's level, with the factor's
+    name where the level does not speak for itself. `distinguishing`: all factors of the name."""
     level = level_text(scenario[factor])
     # `T1` speaks for itself, and so does a name that the user gave to a run, variant or line; `2`
     # needs the name of its factor.

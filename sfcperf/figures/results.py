@@ -109,12 +109,12 @@ def _derived(
     units = [sample["unit"] for record in records for sample in record.samples]
     if line.source is None:
         units += [metric.unit for metric in measurement.metrics if metric.name == line.metric]
-    about = f"{line.metric} of {line.source or line.probe}"
+    description = f"{line.metric} of {line.source or line.probe}"
     return replace(
         measurement,
         scenario={LINE: line.name, **measurement.scenario},
         label=spec.probe,
-        metrics=(Metric(spec.metric, units[0] if units else "", about),),
+        metrics=(Metric(spec.metric, units[0] if units else "", description),),
         trials=tuple(records),
     )
 
@@ -136,10 +136,12 @@ def _record(
 
 
 def _series(line: FigureLine, record: TrialRecord) -> Sequence[float]:
+    """Return the series of the line's metric in a trial; empty if there is none."""
     return list(record.series.get(line.metric, ()))
 
 
 def _number(line: FigureLine, record: TrialRecord, observed: _Observed) -> tuple[str, float | None]:
+    """Return unit and number that a line shows of a trial; the number is None if it has none."""
     if line.source is not None:
         return observed.get((record.trial_id, line.source, line.metric), ("", None))
     unit = next((s["unit"] for s in record.samples if s["metric"] == line.metric), "")

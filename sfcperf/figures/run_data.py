@@ -35,6 +35,7 @@ class RunData:
 
     @cached_property
     def _loaded(self) -> tuple[Workflow | None, str | None]:
+        """The workflow, and why it cannot be loaded; None for what there is not."""
         from sfcperf.workflow.load import load_document
 
         if not self.loads_workflow:
@@ -101,9 +102,9 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
 
 
 def label_runs(stores: Sequence[RunStore], by_run: Mapping[str, str]) -> list[RunData]:
-    """Give each run a label: the one in `by_run`, whose keys are letters (A for the first run) or
-    run ids; else the workflow's name; with the time of its start if names are not unique; else the
-    run id.
+    """Give each run a label. It is the one in `by_run`, whose keys are run ids or letters (A for
+    the first run). Runs without one get the workflow's name; if names are not unique, with the time
+    of the start; if that is not unique either, the run id.
 
     Raises InputError for a label of a run that is not there, and for labels that are not unique.
     """

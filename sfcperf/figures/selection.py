@@ -38,6 +38,7 @@ class FigureRequest:
     kind: str | None = None
     """Kind of figure, named as in the workflow's figures."""
     centre: str | None = None
+    """`mean` or `median`."""
 
 
 def chosen_figures(
@@ -109,6 +110,8 @@ def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpe
 def _named(
     name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec], others: Sequence[str]
 ) -> FigureSpec:
+    """Find a figure by its name: one of the workflow (`own`), or an automatic one (`defaults`).
+    Raises InputError, listing all names and those of `others`, if there is none."""
     known = [*(figure.name for figure in (*own, *defaults)), *others]
     _check_known("--figure", "there is no figure", name, known)
     return {figure.name: figure for figure in (*defaults, *own)}[name]
@@ -135,8 +138,8 @@ def _requested(
 def _rows_of(
     option: str, value: str | None, rows: Sequence[Summary], of: Callable[[Summary], str]
 ) -> list[Summary]:
-    """Return the rows for which `of` gives `value`, all rows for None. Raises InputError, naming
-    the option, if there are none."""
+    """Return the rows for which `of` gives `value`; all rows if `value` is None, because the option
+    was not given. Raises InputError, naming the option, if there are none."""
     _check_known(option, "there are no results of", value, dict.fromkeys(map(of, rows)))
     return [row for row in rows if value in (None, of(row))]
 
@@ -157,7 +160,9 @@ def _changed(
     figure: FigureSpec, request: FigureRequest, results: Results, *, many: bool
 ) -> FigureSpec:
     """Change a figure as the request says. A fitted line is kept only if the kind shows one and the
-    x axis stays the same and is numeric. A figure that was changed gets another name."""
+    x axis stays the same and is numeric. A figure that was changed gets another name. `many`:
+    whether there are several runs, which are then the series unless the request names another or
+    they are on the x axis."""
     factors = factor_names(results.scenarios)
     for option, name in (("--x", request.x), ("--series", request.series)):
         _check_known(option, "there is no factor", name, factors)
@@ -168,7 +173,7 @@ def _changed(
     if request.series is not None and request.series == x:
         raise InputError("this factor is on the x axis already", where="--series")
     kind = cast("FigureKind", request.kind) or figure.kind
-    numbers = all(map(is_number, axis_levels(x, results.scenarios)))
+    numeric = all(map(is_number, axis_levels(x, results.scenarios)))
     wanted_centre = figure.centre
     centre = cast("Centre", request.centre) or (wanted_centre if kind in CENTRED else None)
     figure = replace(
@@ -177,7 +182,7 @@ def _changed(
         series=series,
         x_label=figure.x_label if x == figure.x else "",
         kind=kind,
-        fit=figure.fit if x == figure.x and kind in FITTED and numbers else "none",
+        fit=figure.fit if x == figure.x and kind in FITTED and numeric else "none",
         centre=centre,
     )
     if request.x or request.series or request.kind or centre != wanted_centre:

@@ -34,14 +34,18 @@ if TYPE_CHECKING:
 _MOST_SERIES = 8
 """Most lines in a figure; more cannot be told apart."""
 _MOST_LETTERS = 28
+"""Most letters of a scenario's name in the legend."""
 _LINEAR_UP_TO = 0.1
 """Percent up to which the logarithmic axis of the loss is linear, since 0 has no logarithm."""
 _LOAD_COLUMNS = (
     "rate_pps", "duration_s", "purpose", "sent", "received", "withheld", "loss_ratio", "limited",
 )  # fmt: skip
+"""Columns of the table with attributes of a load."""
 _LATENCIES = ("p50", "p99", "p999")
+"""Percentiles of the latency that have a column each."""
 
 _Draw = Callable[["Axes", Sequence[SearchGroup], units.Scale], None]
+"""Draws searches of several scenarios; loads are shown on the scale."""
 
 
 def throughput_names(run: RunStore) -> list[str]:
@@ -100,6 +104,8 @@ def _stem(label: str) -> str:
 
 
 def _by_label(groups: Sequence[SearchGroup]) -> Iterator[tuple[str, list[SearchGroup]]]:
+    """Yield each probe's label with its searches, in the order of labels."""
+
     def key(group: SearchGroup) -> str:
         return group.label
 
@@ -124,6 +130,7 @@ def _kinds(members: Sequence[SearchGroup]) -> Iterator[tuple[str, _Draw, str]]:
 
 
 def _left_out(members: Sequence[SearchGroup]) -> str:
+    """Say how many scenarios a figure has no room for; empty if it has room for all."""
     more = len(members) - _MOST_SERIES
     return f" Not drawn: {count_text(more, 'more scenario')}." if more > 0 else ""
 
@@ -131,6 +138,7 @@ def _left_out(members: Sequence[SearchGroup]) -> str:
 def _write(
     members: Sequence[SearchGroup], draw: _Draw, note: str, target: Path, layout: FigureLayout
 ) -> list[Path]:
+    """Draw one figure of a probe's searches, and write its files."""
     rates = [rate for group in members for rate in group.bounds or [group.highest_pps]]
     scale = units.scale_for(rates, "1/s")
     names = [name for name in _names(members) if name]
@@ -146,8 +154,8 @@ def _write(
 
 
 def _names(members: Sequence[SearchGroup]) -> list[str]:
-    """Return the names of scenarios in the legend: the levels that tell them apart; empty for the
-    only one."""
+    """Return the name of each scenario in the legend: the levels that tell it from the others;
+    empty for the only one."""
     factors = varying([group.scenario for group in members])
 
     def name(group: SearchGroup) -> str:
@@ -213,14 +221,17 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
 
 
 def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield for each share of the NDR the loads and latencies of all searches that measured it."""
+    """Yield for each share of the NDR the loads (packets per second) and latencies (us) of all
+    searches that measured it."""
     searches = [
         [load for load in search.offered if load.purpose == "latency"] for _, search in group.found
     ]
     # Each search offers the same shares, in the same order.
     for place in range(max(map(len, searches), default=0)):
-        seen = [loads[place] for loads in searches if place < len(loads)]
-        known = [(load.rate_pps, load.latency_us[percentile]) for load in seen if load.latency_us]
+        offered = [loads[place] for loads in searches if place < len(loads)]
+        known = [
+            (load.rate_pps, load.latency_us[percentile]) for load in offered if load.latency_us
+        ]
         if known:
             yield [rate for rate, _ in known], [latency for _, latency in known]
 

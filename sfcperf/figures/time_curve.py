@@ -12,10 +12,11 @@ from sfcperf.results.records import TrialRecord
 
 @dataclass(frozen=True)
 class TimeStep:
-    """Mean or median of the trials in a step of time, with its interval, in the metric's unit."""
+    """The centre (mean or median) of the trials in a step of time, with its interval, in the
+    metric's unit."""
 
     start_s: float
-    """Start of the step, from the first value of the series on."""
+    """Start of the step, in seconds since the start of the trial's series."""
     end_s: float
     value: float
     low: float | None
@@ -26,9 +27,9 @@ class TimeStep:
 def time_curve(
     records: Iterable[TrialRecord], metric: str, rules: Rules, centre: Centre
 ) -> list[TimeStep]:
-    """Return the steps of time that all trials have, in order. `records`: trials that count, in
-    order of time. Empty if a trial does not say how long its steps are, or if these lengths
-    differ."""
+    """Return the steps of time in which all trials have a number, in order. `records`: trials that
+    count, in order of time. Empty without trials; if a trial has no series of the metric, or does
+    not say how long its steps are; and if these lengths differ."""
     series: list[Sequence[float]] = []
     lengths_s: set[float] = set()
     for record in records:
@@ -49,6 +50,7 @@ def time_curve(
 def _step(
     start_s: float, end_s: float, values: Sequence[float], rules: Rules, centre: Centre
 ) -> TimeStep:
+    """Estimate the centre of all trials in one step of time. `values`: a value of each trial."""
     found = estimate_of(values, rules, centre)
     assert found.value is not None  # there are values
     ends = (None, None) if found.interval is None else (found.interval.low, found.interval.high)

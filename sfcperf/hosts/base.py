@@ -39,7 +39,7 @@ class CompletedCommand:
 
 
 class Process(ABC):
-    """A command that runs in the background on a host."""
+    """A command that was started in the background on a host, by `Host.spawn`."""
 
     argv: tuple[str, ...]
 
@@ -62,7 +62,7 @@ class Process(ABC):
         retry.until(
             lambda: self.poll() is not None or ready(), timeout_s=timeout_s, period_s=period_s
         )
-        return ready()
+        return ready()  # the wait may have ended because the process did
 
     @abstractmethod
     def send_signal(self, number: int) -> None:

@@ -29,16 +29,19 @@ class ClockWatch:
         self._apart_ns, self._doubt_ns = self._apart()
 
     def step_s(self) -> float:
-        """How far the wall clock was set since the last look, seconds; 0 if it was not."""
+        """How far the wall clock was set since the last look, seconds: ahead, or (negative) back; 0
+        if it was not set."""
         before_ns, doubt_ns = self._apart_ns, self._doubt_ns
         self._apart_ns, self._doubt_ns = self._apart()
         step_ns = self._apart_ns - before_ns
+        # Both looks may be off: only what exceeds that as well is a step.
         least_ns = LEAST_STEP_S * _NS_PER_S + doubt_ns + self._doubt_ns
         return step_ns / _NS_PER_S if abs(step_ns) >= least_ns else 0.0
 
     def _apart(self) -> tuple[int, int]:
-        """Return wall clock less monotonic clock, and how far that may be off, ns. It is the
-        quickest of some readings, since this process may be interrupted within one."""
+        """Return wall clock less monotonic clock, and how far that may be off, ns. The clocks are
+        read a few times, and the quickest reading counts: this process may be interrupted within
+        one."""
         readings = []
         for _ in range(_TRIES):
             before = self._monotonic_ns()

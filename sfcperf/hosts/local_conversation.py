@@ -85,4 +85,5 @@ class LocalConversation(Conversation):
         return answer[:-1]
 
     def _over(self) -> ConversationOver:
+        """Return the error for a process that has ended; call `close` first."""
         return ConversationOver(f"{self.argv[0]} has ended with {self._popen.returncode}")

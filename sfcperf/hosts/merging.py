@@ -25,19 +25,20 @@ class Merging:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._turned_off: list[tuple[str, Sequence[str]]] = []
+        """Interfaces, with the features that were on."""
 
     def turn_off(self, interface: str) -> None:
-        """Turn merging off. Raises MeasurementError, also when the interface cannot work
-        without."""
+        """Turn merging off, if it is on. Raises MeasurementError, also when the interface does not
+        let it be turned off."""
         before = self._on(interface)
         if not before:
             return
         self._turned_off.append((interface, before))
         self._set(interface, before, "off")
-        if left := self._on(interface):
+        if still_on := self._on(interface):
             raise MeasurementError(
                 f"{interface} merges packets that it receives, and cannot be told not to: "
-                f"{', '.join(left)} is on",
+                f"{', '.join(still_on)} is on",
                 where=self._host.name,
                 hint="network cards of another kind may do without (on OpenStack, the image's "
                 "property hw_vif_model)",
@@ -57,6 +58,8 @@ class Merging:
         return [name for name in _FEATURES if known.get(name, "off").startswith("on")]
 
     def _set(self, interface: str, features: Sequence[str], word: str) -> None:
+        """Turn features `on` or `off` (`word`)."""
         argv = ["ethtool", "-K", interface, *(w for name in features for w in (name, word))]
-        # ethtool fails when nothing changes. Whether it worked, `turn_off` reads again.
+        # The status is ignored, because ethtool also fails when nothing changes: `turn_off` looks
+        # whether it worked.
         self._host.run(argv, timeout_s=_TIMEOUT_S, check=False)

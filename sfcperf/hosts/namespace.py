@@ -14,6 +14,7 @@ from sfcperf.hosts.base import CompletedCommand, Conversation, Host, Process
 from sfcperf.hosts.local_conversation import LocalConversation
 
 NETNS_FOLDER = Path("/run/netns")
+"""Where `ip netns` keeps a file for each named namespace."""
 LIMITS_FOLDER = "/proc/sys/net/core/"
 
 
@@ -87,11 +88,11 @@ class NamespaceHost(Host):
                 return Path(path).read_text()
 
     def put(self, local: Path, remote: Path) -> None:
-        """Copy a file. Its folder is made if it is not there."""
+        """Copy a file. The folder of the copy is made if it is not there."""
         _copy(local, remote)
 
     def get(self, remote: Path, local: Path) -> None:
-        """Copy a file. Its folder is made if it is not there."""
+        """Copy a file. The folder of the copy is made if it is not there."""
         _copy(remote, local)
 
     def program(self, local: Path) -> str:
@@ -100,6 +101,7 @@ class NamespaceHost(Host):
 
 
 def _copy(source: Path, target: Path) -> None:
+    """Copy a file of this machine, unless both paths are the same file. Raises MeasurementError."""
     with (
         system_errors_as(MeasurementError, f"cannot be copied to {target}", where=source),
         suppress(shutil.SameFileError),

@@ -86,6 +86,7 @@ def start(
     its memory and its threads' CPU affinity never count outside. `stdin` is DEVNULL or PIPE.
     `variables` are added to its environment.
     """
+    # The gate is a pipe at standard input: a command without input gets /dev/null in its place.
     script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
     gate = ["/bin/sh", "-c", script, "sh"] if cgroups else []
     with ExitStack() as opened:
@@ -175,6 +176,7 @@ def _communicate(
             if not data:
                 del events[file]
         if popen.stdin is not None and popen.stdin.fileno() in ready:
+            # A pipe that is ready takes PIPE_BUF bytes at once; more could block.
             try:
                 unsent = unsent[os.write(popen.stdin.fileno(), unsent[: select.PIPE_BUF]) :]
             except BrokenPipeError:  # nobody reads it
@@ -248,7 +250,8 @@ def _check_executable(command: str) -> None:
 def _let_in(
     popen: subprocess.Popen[bytes], command: str, cgroups: Sequence[Path], stdin: int
 ) -> None:
-    """Move the waiting shell into its control groups and let it execute the command."""
+    """Move the waiting shell into its control groups and let it execute the command. `stdin` is as
+    in `start`. Raises MeasurementError if the shell cannot enter a group."""
     gate = popen.stdin
     if gate is None:
         raise AssertionError("the gate is a pipe")
@@ -266,6 +269,7 @@ def _let_in(
             f"{command} cannot enter its control group: {error.strerror}",
             where=None if error.filename is None else str(error.filename),
         ) from error
+    # With PIPE, the gate stays open: from now on it is the command's standard input.
     if stdin != subprocess.PIPE:
         _await_turn(gate.fileno())
         gate.close()

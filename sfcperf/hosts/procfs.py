@@ -34,6 +34,7 @@ class InterfaceCounters:
     tx_drops: int
 
     def __sub__(self, earlier: InterfaceCounters) -> InterfaceCounters:
+        """What was counted since `earlier`."""
         pairs = zip(astuple(self), astuple(earlier), strict=True)
         return InterfaceCounters(*(now - then for now, then in pairs))
 
@@ -52,6 +53,7 @@ def interface_counters(net_dev: str) -> dict[str, InterfaceCounters]:
         values = _integers(numbers, "/proc/net/dev")
         if len(values) != _NET_DEV_COLUMNS:
             raise MeasurementError(f"not a line of /proc/net/dev: {line!r}")
+        # There are eight columns for each direction: bytes, packets, errors, drops, and others.
         counters[name.strip()] = InterfaceCounters(*values[0:4], *values[8:12])
     return counters
 
@@ -116,6 +118,7 @@ class ProcessStat:
     cpu_s: float
     """CPU time of the process itself, without its children, seconds."""
     rss_bytes: int
+    """Memory of the process that is in RAM."""
 
 
 def process_stat(line: str) -> ProcessStat:
@@ -126,7 +129,7 @@ def process_stat(line: str) -> ProcessStat:
     """
     head, _, rest = line.rpartition(")")
     pid, _, command = head.partition(" (")
-    fields = rest.split()
+    fields = rest.split()  # from the state on, which is field 3 in proc(5)
     if len(fields) < 22:
         raise MeasurementError("not a line of /proc/PID/stat")
     own, user, system, started, pages = _integers(
@@ -151,8 +154,9 @@ def stat_lines(pids: Iterable[int]) -> list[str]:
 
 def process_cpu_s(stat: str) -> float:
     """Parse a line of /proc/PID/stat: return the CPU time of the process and of its children that
-    it has waited for, seconds."""
-    # The command (field 2, in parentheses) may itself hold blanks and parentheses.
+    it has waited for, seconds. Raises MeasurementError for any other text."""
+    # The command (field 2, in parentheses) may itself hold blanks and parentheses. What follows
+    # begins with field 3.
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 15:
         raise MeasurementError("not a line of /proc/PID/stat")
@@ -160,14 +164,16 @@ def process_cpu_s(stat: str) -> float:
 
 
 def used_cpu_s(host: Host, pid: int) -> float:
-    """CPU time that a process of a host has used, as `process_cpu_s` counts it. It is 0 when the
-    host does not know the process any more, so call this before the process is waited for."""
+    """CPU time that a process of a host has used, as `process_cpu_s` counts it, seconds. It is 0
+    when the host does not know the process any more, so call this before the process is waited
+    for."""
     with suppress(MeasurementError):
         return process_cpu_s(host.read_text(f"/proc/{pid}/stat"))
     return 0.0
 
 
 def _integers(text: str, file: str) -> list[int]:
+    """Parse numbers between blanks. Raises MeasurementError, which names the `file`."""
     try:
         return [int(word) for word in text.split()]
     except ValueError as error:

@@ -69,12 +69,14 @@ def import_objects(
 
 
 def _session(target: Target) -> requests.Session:
+    """Return a session with the headers, certificates and secrets for this Kibana."""
     import requests
 
     session = requests.Session()
     # No proxy and no .netrc of the environment: secrets go to this server alone.
     session.trust_env = False
     session.headers["kbn-xsrf"] = "sfcperf"
+    # A file of authorities, True for those of the system, or False for no check.
     session.verify = target.ca or not target.insecure
     known = credentials(target)
     if "api_key" in known:
@@ -87,8 +89,9 @@ def _session(target: Target) -> requests.Session:
 def _with_retries(
     post: Callable[[], requests.Response], target: Target, wait_s: float
 ) -> requests.Response:
-    """Send the request again while Kibana is away. That is safe: the same objects have the same
-    ids, so that a second import replaces them."""
+    """Call `post` and return Kibana's answer; call it again, for `wait_s` seconds, while Kibana is
+    away. That is safe: the same objects have the same ids, so that a second import replaces them.
+    Raises ServerAway, and EnvironmentLacks for a certificate that is not trusted."""
     import requests
 
     def away(reason: str) -> ServerAway:
@@ -121,6 +124,7 @@ def _with_retries(
 
 
 def _refused(response: requests.Response, target: Target) -> EnvironmentLacks:
+    """Return the error for an answer that is no success."""
     if response.status_code == 401:
         return EnvironmentLacks(
             "Kibana refuses access: the credentials are missing or wrong",
@@ -134,6 +138,7 @@ def _refused(response: requests.Response, target: Target) -> EnvironmentLacks:
 
 
 def _json(response: requests.Response, target: Target) -> Mapping[str, Any]:
+    """Return the JSON object of an answer. Raises EnvironmentLacks if it is none."""
     try:
         document = response.json()
     except ValueError:
@@ -144,6 +149,8 @@ def _json(response: requests.Response, target: Target) -> Mapping[str, Any]:
 
 
 def _result(document: Mapping[str, Any], target: Target) -> ImportResult:
+    """Return the result of an import from Kibana's answer. Raises EnvironmentLacks for an answer
+    that has another form."""
     count, found = document.get("successCount"), document.get("errors", [])
     if not isinstance(count, int) or not isinstance(found, list):
         raise EnvironmentLacks("this server is not Kibana", where=target.name)
@@ -169,6 +176,7 @@ def _error(entry: Mapping[str, Any]) -> str:
 
 
 def _reference(reference: Any) -> str:
+    """Name an object that is missing; anything that is not as documented is shown as it is."""
     if isinstance(reference, dict):
         return f"{reference.get('type')} {reference.get('id')}"
     return str(reference)

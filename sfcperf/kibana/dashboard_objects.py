@@ -56,6 +56,7 @@ def saved_dashboard(dashboard: Dashboard, prefix: str) -> SavedObject:
     """Return a dashboard as a saved object, with references to the data views of its panels and
     controls."""
     places = list(_places(dashboard.panels))
+    # Only Lens panels and controls name a data view; a Vega panel has a query of its own.
     panels = [
         _panel(dashboard, number, place, prefix) for number, place in enumerate(places, start=1)
     ]
@@ -104,6 +105,8 @@ def _places(panels: Sequence[Panel]) -> Iterator[tuple[Panel, int, int]]:
 def _panel(
     dashboard: Dashboard, number: int, place: tuple[Panel, int, int], prefix: str
 ) -> dict[str, Any]:
+    """Return a panel as Kibana stores it in `panelsJSON`, by value. `place`: panel, x, y in the
+    grid."""
     panel, x, y = place
     index = identifier("panel", dashboard.key, str(number))
     common = {
@@ -128,8 +131,10 @@ def _panel(
 
 
 def _controls(dashboard: Dashboard) -> dict[str, Any]:
+    """Return the controls of a dashboard as Kibana stores them. Raises UnknownField."""
     panels = {}
     for number, control in enumerate(dashboard.controls):
+        # Only a check: the field must exist, and have values to choose from.
         field(control.stream, control.field, "terms")
         id_ = _control_id(dashboard, number)
         panels[id_] = {

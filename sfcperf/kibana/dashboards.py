@@ -68,6 +68,7 @@ def _panels(
 
 
 def _count(status: str) -> lens.Lens:
+    """Return a panel with the number of trials that have a status."""
     # A trial has a document for each metric: only the first is counted.
     query = lens.kql("trials", ("trial.first", True), ("trial.status", status))
     return lens.metric("trials", lens.count(f"{status} trials"), query)
@@ -87,8 +88,7 @@ def _table(
 
 
 def _flows() -> lens.Lens:
-    """Return a table of the flows with the most packets in valid trials. The first column after the
-    groups, the packets, gives the order."""
+    """Return a table of the flows with the most packets in valid trials."""
     stream = "flows"
     rows = {
         "flow.name": "flow",
@@ -98,6 +98,7 @@ def _flows() -> lens.Lens:
         "scenario.label": "scenario",
         "flow.certainty": "counts",
     }
+    # Id of the column with the packets: the first one after the groups. It gives the order.
     packets = f"column-{len(rows)}"
     names = enumerate(rows.items())
     columns = [

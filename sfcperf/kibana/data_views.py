@@ -13,6 +13,7 @@ _FORMATS: dict[str, dict[str, Any]] = {
 }
 """Unit -> Kibana's field format."""
 _RATIOS = ("_ratio", "relative_half_width", "confidence")
+"""Ends of the names of fields that are shown in percent."""
 
 
 def data_view_id(stream: str, prefix: str = PREFIX) -> str:
@@ -40,6 +41,7 @@ def data_views(prefix: str = PREFIX) -> list[SavedObject]:
 
 
 def _formats(fields: tuple[Field, ...]) -> dict[str, Any]:
+    """Return field -> Kibana's format, for fields that need one."""
     formats = {}
     for field in fields:
         if field.name.endswith(_RATIOS):

@@ -44,6 +44,7 @@ def field(stream: str, name: str, use: Use) -> Field:
 
 
 def _find(stream: str, name: str) -> Field | None:
+    """Return the field with this name, or the pattern that stands for it; None if there is none."""
     for known in STREAMS[stream].fields:
         if known.name == name:
             return known

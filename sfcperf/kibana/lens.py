@@ -1,4 +1,8 @@
-"""Lens panels: tables, counts and series over time, as Kibana 8 stores them by value."""
+"""Lens panels: tables, counts and series over time, as Kibana 8 stores them by value.
+
+Functions that make a column of a field also call `field`, which raises UnknownField for a field
+that does not exist or is not fit for the column.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ class Column:
 
     label: str
     operation: str
+    """Lens' name for how the column comes from the documents, such as `average`."""
     source: str
     """Field that the column is about; `___records___` stands for the documents themselves."""
     kind: Kind
@@ -96,9 +101,9 @@ class Lens:
 def group(
     stream: str, name: str, label: str, *, size: int = ROWS, largest: str | None = None
 ) -> Column:
-    """Return a column that groups documents by the values of a field. Groups are in the order of
-    their values, or those with the largest numbers in the column with the id `largest` come
-    first."""
+    """Return a column that groups documents by the values of a field; at most `size` groups are
+    shown. They are in the order of their values. With `largest`, the id of a column with numbers,
+    the groups with the largest numbers come first."""
     found = field(stream, name, "terms")
     parameters = {
         "size": size,
@@ -120,6 +125,7 @@ def over_time(stream: str) -> Column:
 
 def histogram(stream: str, name: str, label: str, bars: int) -> Column:
     """Return the column for a numeric axis that is divided into at most `bars` equal steps."""
+    # Fit for `average` is each field with a number.
     field(stream, name, "average")
     parameters = {
         "type": "histogram",
@@ -220,4 +226,5 @@ def metric(stream: str, value: Column, query: str = "") -> Lens:
 
 
 def _named(columns: Sequence[Column]) -> dict[str, Column]:
+    """Return id -> column."""
     return {f"column-{number}": column for number, column in enumerate(columns)}

@@ -50,6 +50,7 @@ def intervals(index: str, metric: str, unit: str, *, by: str, title: str) -> Veg
         colours=_COLOURS,
         most_rows=MOST_ROWS,
     )
+    # Only checks: all fields that the template uses must exist, and be fit for it.
     for name in re.findall(r"\b_source\.([a-z_.]+)", text):
         field(_STREAM, name, "show")
     field(_STREAM, "metric.name", "terms")
@@ -59,6 +60,7 @@ def intervals(index: str, metric: str, unit: str, *, by: str, title: str) -> Veg
 
 @cache
 def _template() -> jinja2.Template:
+    """Return the template of the panel's specification: templates/intervals.json.j2."""
     import jinja2
 
     loader = jinja2.PackageLoader("sfcperf.kibana")

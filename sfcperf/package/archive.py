@@ -41,7 +41,9 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.files: dict[str, PackedFile] = {}
+        """Name in the package -> file that was added."""
         self._folders: set[str] = set()
+        """Names of the folders that have an entry."""
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
     def __enter__(self) -> Archive:
@@ -51,7 +53,7 @@ class Archive:
         self._zip.close()
 
     def add_text(self, name: str, text: str) -> None:
-        """Add a file from text, UTF-8."""
+        """Add a file from text, UTF-8. Raises InputError for a name that cannot be in a package."""
         content = text.encode()
         info = self._entry(name, len(content))
         self._zip.writestr(info, content)
@@ -72,6 +74,8 @@ class Archive:
         self.files[name] = PackedFile(size, digest.hexdigest())
 
     def _entry(self, name: str, size: int) -> zipfile.ZipInfo:
+        """Describe a file of `size` bytes that comes next, and write entries before it for those of
+        its folders that have none. Raises InputError for a name that cannot be in a package."""
         info = _info(name, size)
         for folder in reversed(PurePosixPath(name).parents[:-1]):
             if (entry := f"{folder}/") not in self._folders:
@@ -93,6 +97,7 @@ def hash_list(files: Mapping[str, PackedFile]) -> str:
 
 
 def _info(name: str, size: int) -> zipfile.ZipInfo:
+    """Describe a file. Raises InputError for a name that cannot be in a package."""
     problem = name_problem(name)
     if problem is not None:
         raise InputError(f"this name cannot be in a package: it {problem}", where=name)
@@ -105,6 +110,7 @@ def _info(name: str, size: int) -> zipfile.ZipInfo:
 
 
 def _folder_info(name: str) -> zipfile.ZipInfo:
+    """Describe a folder, whose name ends with a slash."""
     info = zipfile.ZipInfo(name, _EPOCH)
     info.create_system = _UNIX
     info.external_attr = (stat.S_IFDIR | 0o755) << 16 | _MS_DOS_FOLDER

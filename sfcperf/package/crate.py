@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 VERSION = "1.1"
 NO_LICENCE = "No licence is given: ask the authors before you use it for more than checking it."
 _YOUNGER_TERMS = ("creditText", "sha256")
+"""Terms of schema.org that the context of RO-Crate 1.1 does not have."""
 _TYPES = {
     ".jsonl": "application/x-ndjson",
     ".json": "application/json",
@@ -56,8 +57,10 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, PackedFile]) -> 
     version = document["made_by"]["sfcperf"]
     described = {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version}
     software = _entity(crate, "#sfcperf", described)
+    # Run folder -> paths in the package of what the run measured.
     results = {run["folder"]: _results(run["folder"], files) for run in document["runs"]}
     folders = {run["folder"]: _run_folder(crate, run, results) for run in document["runs"]}
+    # Files of raw output are not described one by one: `_run_folder` describes their folder.
     for name in sorted({*files, HASHES}):
         if not any(name.startswith(_raw(folder)) for folder in folders):
             _file(crate, name, files.get(name))
@@ -70,6 +73,8 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, PackedFile]) -> 
 
 
 def _file(crate: ROCrate, name: str, packed: PackedFile | None) -> None:
+    """Describe a file. `packed` None: its size and hash are not known, as those of the list of
+    hashes, which is written after this text."""
     properties: dict[str, Any] = {
         "name": _DESCRIPTIONS.get(name, name),
         "encodingFormat": _type(name),
@@ -91,12 +96,14 @@ def _results(folder: str, files: Mapping[str, PackedFile]) -> list[str]:
 
 
 def _raw(folder: str) -> str:
+    """Folder of raw output in a run folder."""
     return f"{folder}/raw/"
 
 
 def _run_folder(
     crate: ROCrate, run: Mapping[str, Any], results: Mapping[str, Sequence[str]]
 ) -> Entity:
+    """Describe a run folder, and its folder of raw output if it has one; return the first."""
     properties = {
         "name": f"Run {run['run_id']} of the workflow {run['name']}",
         "description": run["description"] or "A run folder as SFCPerf writes it",
@@ -146,6 +153,7 @@ def _one_or_all(entities: list[Any]) -> Any:
 
 
 def _licence(crate: ROCrate, spdx: str | None) -> Entity | str:
+    """Describe the licence with this SPDX identifier; None: return a text that there is none."""
     if spdx is None:
         return NO_LICENCE
     address = f"https://spdx.org/licenses/{spdx}"
@@ -159,11 +167,13 @@ def _licence(crate: ROCrate, spdx: str | None) -> Entity | str:
 
 
 def _entity(crate: ROCrate, identifier: str, properties: Mapping[str, Any]) -> Entity:
+    """Add something to the crate that is no file of the package, and return it."""
     from rocrate.model.contextentity import ContextEntity
 
     return crate.add(ContextEntity(crate, identifier, properties=dict(properties)))
 
 
 def _type(name: str) -> str:
+    """Media type of a file, by the ending of its name."""
     known = _TYPES.get(PurePosixPath(name).suffix.lower())
     return known or mimetypes.guess_type(name)[0] or "application/octet-stream"

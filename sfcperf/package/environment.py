@@ -32,6 +32,7 @@ def system_packages() -> str:
     # A tool may be a link (Debian's alternatives, merged /usr); dpkg knows either name.
     paths = {str(p) for t in tools for p in (Path(t), Path(t).resolve()) for p in _both(p)}
     owners = _output([dpkg, "--search", *sorted(paths)])
+    # A line is `PACKAGE: /PATH`, or `PACKAGE, PACKAGE: /PATH`.
     packages = {line.partition(": ")[0] for line in owners.splitlines() if ": /" in line}
     names = sorted({name.strip() for group in packages for name in group.split(",")})
     if not names:

@@ -29,6 +29,7 @@ class Evaluation:
     unit: str
     outcome: Outcome
     reason: str
+    """Why the outcome is what it is, in words."""
     packaged: float | None = None
     """Median of the packaged run's trials, in the unit."""
     here: float | None = None
@@ -36,7 +37,8 @@ class Evaluation:
     n_packaged: int = 0
     n_here: int = 0
     relative: float | None = None
-    """Difference, as a ratio of the packaged value."""
+    """Difference, as a ratio of the packaged value; None, also for its interval, if there is no
+    such ratio."""
     relative_low: float | None = None
     relative_high: float | None = None
     """Upper end of the difference's confidence interval; `relative_low` is the lower end."""
@@ -102,7 +104,7 @@ def judge(comparison: Comparison) -> Verdict:
 
 
 def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p-values by Holm's method; a None stays in its place and does not count."""
+    """Correct p-values by Holm's method; a None (no test) stays in its place and does not count."""
     found = iter(holm([p for p in p_values if p is not None]))
     return [None if p is None else next(found) for p in p_values]
 
@@ -110,6 +112,8 @@ def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
 def _evaluation(
     row: Row, within: float | None, beyond: float | None, options: Options
 ) -> Evaluation:
+    """Judge one metric. Of the row, `a` is the packaged run, and `b` the replay. `within`,
+    `beyond`: as for `_outcome`."""
     outcome, reason = _outcome(row, within, beyond, options.alpha)
     relative = row.relative
     needed = _needed(row, options) if outcome == "undecided" else None
@@ -163,15 +167,17 @@ def _outcome(
 
 
 def _is_beyond(estimate: Estimate | None, margin: float) -> bool:
+    """Whether the whole interval of a difference is beyond the margin; False without an
+    interval."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.low > margin or estimate.high < -margin
 
 
 def _needed(row: Row, options: Options) -> int | None:
-    """Return how many rounds here would decide, or how many runs where whole runs are compared; the
-    number of packaged ones stays as it is. None if no number would, as with a noise floor, which
-    does not shrink with more rounds."""
+    """Return how many rounds here would decide an undecided metric, or how many runs where whole
+    runs are compared. The number of packaged ones stays as it is. None if no number would, or none
+    can be told: with a noise floor, for example, which does not shrink with more rounds."""
     a, b = row.a.values, row.b.values
     least = least_to_see(options.rarest)
     if row.replication is not None:

@@ -14,6 +14,7 @@ from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import GROUPS
 
 OWN = "sfcperf"
+"""Distribution of SFCPerf itself."""
 _METADATA = ("METADATA", "entry_points.txt", "top_level.txt", "WHEEL")
 """Files of a distribution's metadata folder that are packed: its entry points need no others. The
 rest (RECORD, direct_url.json) names places of the machine where it was installed."""
@@ -41,10 +42,12 @@ class Module:
 def used_plugins(
     manifest: Mapping[str, Any], applied: Mapping[str, Any], plan: Mapping[str, Any]
 ) -> set[tuple[str, str]]:
-    """Return kind and name of each plug-in that a run used, from its documents alone."""
+    """Return kind and name of each plug-in that a run used, from its documents alone: run.json, the
+    workflow as it ran, and plan.json."""
     used = {("driver", manifest["driver"])}
     used |= {("probe", entry["probe"]) for entry in manifest["probes"]}
     used |= {("monitor", entry["monitor"]) for entry in manifest["monitors"]}
+    # Section of the workflow, the key in it that names a plug-in, and the kind of plug-in.
     for section, key, kind in (("publish", "to", "publisher"), ("analyses",) + ("analysis",) * 2):
         used |= {
             (kind, entry[key])
@@ -62,7 +65,8 @@ def used_plugins(
 def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
     """Return the distributions of the plug-ins that are not SFCPerf's own, sorted by name.
 
-    Raises EnvironmentLacks when one is not installed here, or its files cannot be told.
+    `used`: kind and name of each plug-in. Raises EnvironmentLacks when one is not installed here,
+    or its files cannot be told.
     """
     installed = entry_points()
     found: dict[str, tuple[Distribution, list[EntryPoint], list[tuple[str, str]]]] = {}
@@ -77,6 +81,7 @@ def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
             distribution=name,
             version=dist.version,
             provides=tuple(provides),
+            # Requirements of extras are optional.
             requires=tuple(
                 r for r in dist.requires or () if requirement_name(r) != OWN and "extra ==" not in r
             ),
@@ -97,6 +102,8 @@ def _entry_point(installed: Iterable[EntryPoint], kind: str, name: str) -> Entry
 
 
 def _files(dist: Distribution, points: Iterable[EntryPoint]) -> dict[str, Path]:
+    """Return `Module.files` of a distribution; `points` are its plug-ins that were used. Raises
+    EnvironmentLacks when no source file is found."""
     files = dict(_installed(dist)) or dict(_sources(dist, points))
     if not files:
         raise EnvironmentLacks(
@@ -132,8 +139,8 @@ def _sources(dist: Distribution, points: Iterable[EntryPoint]) -> Iterator[tuple
 
 
 def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the metadata files of a distribution. Their folder gets the name that an installer
-    would give it, which it does not have in a source tree."""
+    """Yield the metadata files of a distribution, in a folder with the name that an installer would
+    give it. In a source tree, the folder that they come from has another name."""
     folder = Path(str(dist.locate_file("")))
     own = getattr(dist, "_path", None)
     home = Path(own) if own is not None else folder
@@ -150,6 +157,7 @@ def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _is_source(path: Path) -> bool:
+    """Whether it is a file, and not bytecode, which Python makes from the source."""
     return path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
 
 

@@ -28,6 +28,7 @@ def name_problem(name: str) -> str | None:
         sizes = [len(part.encode()) for part in parts]
     except UnicodeEncodeError:
         return "is not Unicode text"
+    # The path has a slash for each part but one.
     if max(sizes) > MAX_NAME_BYTES or sum(sizes) + len(parts) > MAX_PATH_BYTES:
         return "is too long"
     if len(parts) > MAX_DEPTH:
@@ -41,6 +42,7 @@ def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
     `folders` need not name each folder in which a file lies."""
     in_files: dict[str, str] = {}
     in_folders: dict[str, str] = {}
+    # Folders in which files or folders lie, folded -> one of the names in them.
     parents: dict[str, str] = {}
     for names, seen in ((files, in_files), (folders, in_folders)):
         for name in names:
@@ -57,5 +59,6 @@ def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
 
 
 def _folded(name: str) -> str:
-    """Return what names have in common that differ only in case or Unicode normalisation."""
+    """Return a form of a name that is the same for all names that differ only in case or Unicode
+    normalisation. Folding case may undo the normalisation: so it is done again."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

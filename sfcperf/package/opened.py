@@ -49,6 +49,7 @@ class PackagedRun(RunStore):
     def workflow(self) -> tuple[dict[str, Any], Path]:
         """Read the workflow. Raises InputError if its relative paths start outside the package."""
         document, base = super().workflow()
+        # The run folder is runs/RUN_ID of the package.
         root = self.folder.resolve().parent.parent
         if not base.resolve().is_relative_to(root):
             raise InputError(

@@ -37,6 +37,7 @@ class PackResult:
     bytes: int
     """Size of all files, unpacked."""
     warnings: tuple[str, ...]
+    """What a reader should know of it, as sentences; package.json has them, too."""
 
 
 def pack(
@@ -61,21 +62,25 @@ def pack(
     files = _files(runs, modules)
     findings = scan(files)
     _check_secrets(findings, options)
-    warnings = [*doubts(runs), *_changed_modules(runs, modules), *_folders_told(findings)]
+    warnings = [*doubts(runs), *_changed_modules(runs, modules), *_named_folders(findings)]
     with replacing(target) as beside:
         with Archive(beside) as archive:
             document = package_document(runs, modules, options, warnings)
             _write(archive, runs, files, document)
             added = dict(archive.files)
+        # What this SFCPerf would refuse to open must not be written. Only the size is not limited:
+        # whoever opens the package may allow more.
         refused = "this cannot be packed"
         with errors_as(InputError, InputError, context=refused, where=str(target)):
             inspect(beside, max_bytes=1 << 62)
+    # Signatures of a package that was there before are not of this one.
     for stale in signature_files(target).values():
         stale.unlink(missing_ok=True)
     return PackResult(target, len(added), sum(f.bytes for f in added.values()), tuple(warnings))
 
 
 def _check_target(target: Path, options: PackOptions) -> None:
+    """Raise InputError if the package cannot be written there."""
     if target.exists() and not (options.overwrite and target.is_file()):
         raise InputError(
             "this file exists already",
@@ -87,6 +92,7 @@ def _check_target(target: Path, options: PackOptions) -> None:
 
 
 def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> PackedRun:
+    """Collect what of a run, its workflow and its plug-ins is packed. Raises as `pack`."""
     run = run_files(store, captures=options.captures, own_lock=own_lock)
     document, _ = store.workflow()
     used = frozenset(used_plugins(run.manifest, document, store.plan()))
@@ -96,6 +102,7 @@ def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> Packed
 
 
 def _check_runs(runs: Sequence[PackedRun], options: PackOptions) -> None:
+    """Raise InputError for a run that is named twice, or is incomplete and must not be."""
     names = [run.run.store.run_id for run in runs]
     for name in names:
         if names.count(name) > 1:
@@ -111,6 +118,7 @@ def _check_runs(runs: Sequence[PackedRun], options: PackOptions) -> None:
 
 
 def _check_secrets(findings: Sequence[Finding], options: PackOptions) -> None:
+    """Raise InputError if files have secrets, unless that is allowed."""
     secrets = [finding for finding in findings if finding.secret]
     if secrets and not options.allow_secrets:
         named = "; ".join(f"{f.file}: {f.what}" for f in secrets[:_NAMED])
@@ -141,8 +149,8 @@ def _write(
     files: Mapping[str, Path],
     document: Mapping[str, Any],
 ) -> None:
-    """Write all files, sorted by name. The RO-Crate follows, which describes them, and then the
-    list of hashes, which covers everything else."""
+    """Write all files, sorted by name. `document` is the content of package.json. The RO-Crate
+    follows, which describes them, and then the list of hashes, which covers everything else."""
     texts = {
         layout.PYTHON_PACKAGES: python_packages(),
         layout.SYSTEM_PACKAGES: system_packages(),
@@ -185,12 +193,12 @@ def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> li
     return [f"{name} was changed after a run had used it" for name in sorted(changed)]
 
 
-def _folders_told(findings: Sequence[Finding]) -> list[str]:
+def _named_folders(findings: Sequence[Finding]) -> list[str]:
     """Warn, in one sentence, of files that name folders of this machine."""
-    shown = [finding for finding in findings if not finding.secret]
-    if not shown:
+    naming = [finding for finding in findings if not finding.secret]
+    if not naming:
         return []
-    folders = list(dict.fromkeys(name for f in shown for name in f.what.split(", ")))
-    where = ", ".join(finding.file for finding in shown[:_NAMED])
-    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    folders = list(dict.fromkeys(name for f in naming for name in f.what.split(", ")))
+    where = ", ".join(finding.file for finding in naming[:_NAMED])
+    more = f" and {len(naming) - _NAMED} more" if len(naming) > _NAMED else ""
     return [f"folders of this machine are named ({', '.join(folders[:_NAMED])}): {where}{more}"]

@@ -27,9 +27,11 @@ class PackOptions:
     """SPDX identifier; None: no licence is given."""
     authors: tuple[Author, ...] = ()
     captures: bool = True
+    """Whether captures are packed; if not, package.json has their SHA-256."""
     allow_incomplete: bool = False
     allow_secrets: bool = False
     overwrite: bool = False
+    """Whether an existing file may be replaced."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class PackedRun:
     run: RunFiles
     sources: WorkflowFiles
     used: frozenset[tuple[str, str]]
+    """Kind and name of each plug-in that it used."""
 
     @property
     def incomplete(self) -> list[str]:
@@ -96,6 +99,7 @@ def package_document(
 
 
 def _run_document(run: PackedRun) -> dict[str, Any]:
+    """A run as package.json lists it in `runs`."""
     manifest = run.run.manifest
     facts = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
     return {

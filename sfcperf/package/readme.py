@@ -73,6 +73,7 @@ def readme_text(document: Mapping[str, Any]) -> str:
 
 
 def _run(run: Mapping[str, Any]) -> str:
+    """A run as a line of the list of runs."""
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
     doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
     return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"

@@ -27,6 +27,7 @@ class RunFiles:
 
     store: RunStore
     manifest: Mapping[str, Any]
+    """Content of run.json."""
     files: Mapping[str, Path]
     """Path in the run folder -> the file."""
     left_out: Mapping[str, Path]
@@ -34,11 +35,12 @@ class RunFiles:
     incomplete: tuple[str, ...]
     """Why the run is not complete; empty when it is."""
     foreign: tuple[str, ...]
-    """Files at its top that SFCPerf did not write; they are packed as well."""
+    """Files and folders at its top that SFCPerf did not write; they are packed as well."""
 
 
 def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False) -> RunFiles:
-    """List what to pack. `own_lock`: this process itself holds the run's lock, as it publishes.
+    """List what to pack. `captures`: whether to pack captures. `own_lock`: this process itself
+    holds the run's lock, as it publishes.
 
     Raises RunInProgress when a process works on the run; InputError when the folder is damaged, or
     holds something that is neither a file nor a folder.
@@ -55,25 +57,26 @@ def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False)
     for name, path in _walk(store.folder):
         target = left_out if not captures and name.endswith(CAPTURES) else files
         target[name] = path
-    tops = {name.partition("/")[0] for name in files}
+    at_top = {name.partition("/")[0] for name in files}
     return RunFiles(
         store=store,
         manifest=manifest,
         files=files,
         left_out=left_out,
         incomplete=tuple(why_incomplete(store, manifest)),
-        foreign=tuple(sorted(tops - set(RunFile))),
+        foreign=tuple(sorted(at_top - set(RunFile))),
     )
 
 
 def foreign_files(folder: Path) -> tuple[str, ...]:
-    """Return the files at the top of a run folder that SFCPerf did not write."""
+    """Return the names of the files and folders at the top of a run folder that SFCPerf did not
+    write."""
     return tuple(sorted({path.name for path in folder.iterdir()} - set(RunFile)))
 
 
 def _walk(folder: Path) -> list[tuple[str, Path]]:
-    """List the files of a run folder, without its lock, its own package and unfinished files.
-    Raises InputError for what is neither a file nor a folder."""
+    """List the files of a run folder as (path in the folder, file), sorted, without its lock, its
+    own package and unfinished files. Raises InputError for what is neither a file nor a folder."""
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

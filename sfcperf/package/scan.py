@@ -57,7 +57,8 @@ class Finding:
 
 
 def scan(files: Mapping[str, Path]) -> list[Finding]:
-    """Search files (name in the package -> file). Raises OSError."""
+    """Search files (name in the package -> file), and return what should perhaps not be published.
+    Raises OSError."""
     variables = {
         name: value.encode() for name, value in secrets().items() if len(value) >= _SHORTEST_VALUE
     }
@@ -70,12 +71,14 @@ def scan(files: Mapping[str, Path]) -> list[Finding]:
 
 
 def _findings(name: str, content: bytes, variables: Mapping[str, bytes]) -> Iterator[Finding]:
-    seen = [*_secrets(content, variables)]
-    yield from (Finding(name, what, secret=True) for what in seen)
+    """Yield what is found in a file: secrets, further secrets in Base64, and folders of this
+    machine. `variables`: environment variables that are secret, with their values."""
+    plain = [*_secrets(content, variables)]
+    yield from (Finding(name, what, secret=True) for what in plain)
     decoded = map(_decoded, set(_BASE64.findall(content)))
     hidden = b"\n".join(text for text in decoded if text.isascii())
     for what in _secrets(hidden, variables):
-        if what not in seen:
+        if what not in plain:
             yield Finding(name, f"{what}, in Base64", secret=True)
     folders = sorted({match.decode() for match in _FOLDERS.findall(content)})
     if folders:
@@ -83,6 +86,7 @@ def _findings(name: str, content: bytes, variables: Mapping[str, bytes]) -> Iter
 
 
 def _secrets(content: bytes, variables: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield, in words, each kind of secret that is in the content."""
     for what, pattern in _SECRETS.items():
         if pattern.search(content):
             yield what

@@ -69,7 +69,8 @@ def signer(text: str) -> Signer:
 
 
 def signature_files(package: Path) -> dict[str, Path]:
-    """Return tool -> path of its signature of a package, whether or not the file exists."""
+    """Return tool (`ssh`, `minisign`) -> path of its signature of a package, whether or not the
+    file exists."""
     return {
         "ssh": package.with_name(f"{package.name}.sig"),
         "minisign": package.with_name(f"{package.name}.minisig"),
@@ -92,9 +93,9 @@ def sign(package: Path, by: Signer) -> Path:
     # Input and terminal are the user's: the key may have a password.
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env=without_secrets())
     if done.returncode or not target.is_file():
-        reason = _said(done)
+        lines = _printed(done)
         raise EnvironmentLacks(
-            f"the package was written but not signed: {reason[-1] if reason else by.tool}",
+            f"the package was written but not signed: {lines[-1] if lines else by.tool}",
             where=str(by.key),
         )
     return target
@@ -110,8 +111,8 @@ def check_signature(
     missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
-    wanted = {"ssh": allowed_signers, "minisign": public_key}
-    missing = [tool for tool, key in wanted.items() if key is not None and tool not in files]
+    keys = {"ssh": allowed_signers, "minisign": public_key}
+    missing = [tool for tool, key in keys.items() if key is not None and tool not in files]
     if missing:
         return Check(NAME, "failed", f"there is no {missing[0]} signature beside the package")
     if not files:
@@ -121,8 +122,9 @@ def check_signature(
         checks.append(_check_ssh(package, files["ssh"], allowed_signers))
     if "minisign" in files:
         checks.append(_check_minisign(package, files["minisign"], public_key))
-    worst = next(c for s in ("failed", "ok", "not checked") for c in checks if c.state == s)
-    return Check(NAME, worst.state, "; ".join(check.detail for check in checks))
+    # A signature that fails makes the check fail; otherwise one by a known key is enough.
+    decisive = next(c for s in ("failed", "ok", "not checked") for c in checks if c.state == s)
+    return Check(NAME, decisive.state, "; ".join(check.detail for check in checks))
 
 
 def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
@@ -133,8 +135,8 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
     if allowed is None:
         done = _run([tool, "-Y", "check-novalidate", *common], package)
         if done.returncode:
-            return _invalid("ssh", done)
-        detail = f"valid, by an {_who(done)} that is not known here (--allowed-signers)"
+            return _does_not_hold("ssh", done)
+        detail = f"valid, by an {_key_of(done)} that is not known here (--allowed-signers)"
         return Check(NAME, "not checked", detail)
     known = ["-f", str(allowed.resolve())]
     found = _run([tool, "-Y", "find-principals", "-s", str(signature.resolve()), *known], package)
@@ -144,11 +146,13 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
         return Check(NAME, "failed", f"made by a key that is not in {allowed.name}")
     done = _run([tool, "-Y", "verify", *common, *known, "-I", principals[0]], package)
     if done.returncode:
-        return _invalid("ssh", done)
-    return Check(NAME, "ok", f"valid, by {principals[0]} ({_who(done)})")
+        return _does_not_hold("ssh", done)
+    return Check(NAME, "ok", f"valid, by {principals[0]} ({_key_of(done)})")
 
 
 def _check_minisign(package: Path, signature: Path, public_key: str | None) -> Check:
+    """Check a minisign signature. `public_key` is a file or the key itself; without one, the check
+    is `not checked`."""
     if public_key is None:
         return Check(
             NAME, "not checked", "a minisign signature, for which no --public-key is given"
@@ -157,26 +161,31 @@ def _check_minisign(package: Path, signature: Path, public_key: str | None) -> C
     argv = [_tool("minisign", "minisign"), "-V", "-Q", *key, "-x", str(signature.resolve())]
     done = _run([*argv, "-m", str(package.resolve())], Path(os.devnull))
     if done.returncode:
-        return _invalid("minisign", done)
+        return _does_not_hold("minisign", done)
     return Check(NAME, "ok", f"valid, by the minisign key given ({done.stdout.strip()})")
 
 
-def _who(done: subprocess.CompletedProcess[str]) -> str:
+def _key_of(done: subprocess.CompletedProcess[str]) -> str:
+    """Type and fingerprint of the key, as ssh-keygen printed them for a valid signature; `unknown
+    key` if it did not."""
     match = _GOOD.search(done.stdout)
     return match["key"] if match else "unknown key"
 
 
-def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> Check:
-    reason = _said(done)
-    explanation = reason[0] if reason else "no reason given"
+def _does_not_hold(tool: str, done: subprocess.CompletedProcess[str]) -> Check:
+    """The failed check of a signature that the tool refused."""
+    lines = _printed(done)
+    explanation = lines[0] if lines else "no reason given"
     return Check(NAME, "failed", f"the {tool} signature does not hold: {explanation}")
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> list[str]:
+def _printed(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Lines that a tool printed to stderr, or else to stdout."""
     return (done.stderr or done.stdout).strip().splitlines()
 
 
 def _run(argv: Sequence[str], stdin: Path) -> subprocess.CompletedProcess[str]:
+    """Run a tool that asks for nothing; ssh-keygen reads what was signed from its input."""
     with stdin.open("rb") as file:
         return subprocess.run(
             argv,
@@ -191,11 +200,13 @@ def _run(argv: Sequence[str], stdin: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _copy(source: Path, target: Path, what: str) -> Path:
+    """Copy a file with keys; return the copy. Raises InputError, which names the file as `what`."""
     target.write_bytes(read_input(source, what, max_bytes=MAX_KEYS_BYTES))
     return target
 
 
 def _tool(name: str, package: str) -> str:
+    """Path of a tool. Raises EnvironmentLacks, which names the Debian package that has it."""
     path = find(name)
     if path is None:
         raise EnvironmentLacks(f"{name} is not on this machine", hint=f"install {package}")

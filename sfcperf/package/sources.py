@@ -31,11 +31,12 @@ class WorkflowFiles:
 
 
 def workflow_files(store: RunStore) -> WorkflowFiles:
-    """Return the files of a run's workflow, as they were when the run began."""
+    """Return the files of a run's workflow, as they were when the run began. Files that are far
+    apart from each other are not packed: `missing` says so, and `files` is empty."""
     _, folder = store.workflow()
     base = Path(os.path.normpath(folder.absolute()))
     entries = store.manifest()["vnfds"]
-    missing = tuple(reason for entry in entries for reason in _missing(store, entry))
+    missing = tuple(reason for entry in entries for reason in _lacking(store, entry))
     places: dict[Path, Path] = {}
     for entry in entries:
         places |= _places(store, base, entry)
@@ -47,23 +48,27 @@ def workflow_files(store: RunStore) -> WorkflowFiles:
     return WorkflowFiles(str(base.relative_to(top)), files, missing)
 
 
-def _missing(store: RunStore, entry: Mapping[str, Any]) -> list[str]:
+def _lacking(store: RunStore, entry: Mapping[str, Any]) -> list[str]:
+    """Return what a replay would lack of one descriptor, in words. `entry`: of `vnfds` in
+    run.json."""
     name = entry["path"]
-    found = []
+    lacking = []
     if Path(name).is_absolute():
-        found.append(f"a relative path to the VNF descriptor {name}")
+        lacking.append(f"a relative path to the VNF descriptor {name}")
     if _sha256(store.folder / entry["file"]) != entry["sha256"]:
-        found.append(f"an unchanged copy of the VNF descriptor {name}")
-    return found
+        lacking.append(f"an unchanged copy of the VNF descriptor {name}")
+    return lacking
 
 
 def _places(store: RunStore, base: Path, entry: Mapping[str, Any]) -> dict[Path, Path]:
     """Return, for a descriptor and each file that it imports: original path -> copy in the run
-    folder."""
+    folder. `base`: folder where the workflow's relative paths started; `entry`: of `vnfds` in
+    run.json."""
     copy = Path(entry["file"])
     # vnfds/<digest>/<place of the descriptor among its imports>
     root, inside = Path(*copy.parts[:2]), copy.parts[2:]
     original = Path(os.path.normpath(base / entry["path"]))
+    # The folder that `root` is a copy of: as many levels above the descriptor as in the copy.
     original_root = original.parents[len(inside) - 1] if inside else original
     copies = store.folder / root
     files = (path for path in sorted(copies.rglob("*")) if path.is_file())

@@ -77,13 +77,13 @@ def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[s
 
 def _copy(package: Path, target: Path, max_bytes: int) -> str:
     """Copy a package, and return the SHA-256 of the copied bytes."""
-    digest, left = hashlib.sha256(), max_bytes
+    digest, bytes_left = hashlib.sha256(), max_bytes
     with open_input(package, "the package") as source, target.open("xb") as copy:
         _check_room(target.parent, os.fstat(source.fileno()).st_size)
         # Bytes are counted, as the file may grow while it is read.
         while chunk := source.read(_CHUNK):
-            left -= len(chunk)
-            if left < 0:
+            bytes_left -= len(chunk)
+            if bytes_left < 0:
                 error = refused(f"it has more than {max_bytes} bytes", package)
                 error.hint = "to allow more, use --max-bytes"
                 raise error
@@ -93,6 +93,8 @@ def _copy(package: Path, target: Path, max_bytes: int) -> str:
 
 
 def _check_room(folder: Path, size: int) -> None:
+    """Raise EnvironmentLacks if the disk of a folder has no room for `size` bytes and the spare
+    ones."""
     if size + _SPARE_BYTES > shutil.disk_usage(folder).free:
         raise EnvironmentLacks(
             f"{folder} has no room for {size} bytes",
@@ -101,14 +103,16 @@ def _check_room(folder: Path, size: int) -> None:
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, package: Path) -> None:
+    """Unpack one file to `target`, which must not exist. Raises PackageRefused if it is larger or
+    smaller than its entry says."""
     target.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    left = entry.file_size
+    bytes_left = entry.file_size
     with archive.open(entry) as source, os.fdopen(os.open(target, flags, 0o600), "wb") as file:
         while chunk := source.read(_CHUNK):
-            left -= len(chunk)
-            if left < 0:
+            bytes_left -= len(chunk)
+            if bytes_left < 0:
                 raise refused(f"{entry.filename!r} is larger than it says", package)
             file.write(chunk)
-    if left:
+    if bytes_left:
         raise refused(f"{entry.filename!r} is smaller than it says", package)

@@ -36,20 +36,28 @@ MALFORMED = (
 """What Python's zipfile raises for a damaged or unusual zip."""
 
 _END = struct.Struct("<4s4H2LH")
+"""End of the directory (APPNOTE, section 4.3.16), without a comment: the last bytes of the zip."""
 _END64_LOCATOR = struct.Struct("<4sLQL")
+"""Where the end of a zip64 directory is (section 4.3.15); it is just before `_END`."""
 _END64 = struct.Struct("<4sQ2H2L4Q")
+"""End of a zip64 directory (section 4.3.14); here it is just before its locator."""
 _LOCAL = struct.Struct("<4s5H3L2H")
+"""Fixed part of the header before a file's data (section 4.3.7)."""
 _LOWEST_HEADER = 46
 """Smallest size of an entry in the directory, in bytes."""
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
+"""Flags of encryption in its forms (section 4.4.4)."""
 _DESCRIPTOR = 0x8
+"""Flag: hash and sizes are not in the header, but in a data descriptor after the data."""
 _UTF8 = 0x800
+"""Flag: the name is UTF-8; otherwise it is in code page 437."""
 _UNIX = 3
 """Number of Unix as the system that made an entry (APPNOTE, section 4.4.2)."""
 _DESCRIPTOR_SIZES = (12, 16, 20, 24)
 """Sizes of a data descriptor: with sizes of 32 or 64 bits, each without and with a signature
 (APPNOTE, section 4.3.9)."""
 _FOLDER_ATTRIBUTE = 0x10
+"""MS-DOS attribute of a folder, in an entry's external attributes."""
 _ZIP64 = 1
 """Header id of the extra field with sizes of 64 bits."""
 
@@ -87,16 +95,19 @@ def inspect(path: Path, *, max_bytes: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
 
 
 def _directory(file: BinaryIO, path: Path) -> int:
-    """Return the offset of the directory. The number of its entries is bounded here, before
-    anything reads them."""
+    """Return the offset of the directory, after checks of the records behind it. The number of
+    entries is bounded here, before anything reads them. Raises PackageRefused."""
     size = file.seek(0, 2)
     if size < _END.size:
         raise refused("it is not a zip file", path)
     file.seek(size - _END.size)
     end_at = size - _END.size
+    # A zip may be split over disks: number of this one, of the directory's first one, entries here.
+    # Then, of the directory: number of entries, length and offset.
     magic, disk, first, here, count, length, start, comment = _END.unpack(file.read(_END.size))
     if magic != b"PK\5\6" or comment:
         raise refused("it is not a zip file, or something was appended to it", path)
+    # All bits set: the value is too large for the field, and is in the zip64 record.
     if 0xFFFF in (here, count) or 0xFFFFFFFF in (length, start):
         end_at -= _END64_LOCATOR.size
         file.seek(max(end_at, 0))
@@ -107,6 +118,7 @@ def _directory(file: BinaryIO, path: Path) -> int:
         magic, extra, _, _, disk, first, here, count, length, start = _END64.unpack(
             file.read(_END64.size)
         )
+        # The record states its size without the first 12 bytes: its signature, and this size.
         if magic != b"PK\6\6" or extra != _END64.size - 12:
             raise refused("its zip64 directory is damaged", path)
         end_at = at
@@ -135,6 +147,7 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
             raise refused(f"{name!r} is encrypted", path)
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise refused(f"{name!r} is compressed by an unusual method", path)
+        # The upper half of the attributes is the mode on Unix; 0: the packer gave none.
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if kind == stat.S_IFLNK:
             raise refused(f"{name!r} is a link", path)
@@ -195,6 +208,7 @@ def _check_layout(
 
 
 def _read_header(file: BinaryIO, path: Path) -> tuple[int, ...]:
+    """Read the fixed part of the local header at the file's position, without its signature."""
     header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or header[:4] != b"PK\3\4":
         raise refused("a file has no header", path)
@@ -202,27 +216,30 @@ def _read_header(file: BinaryIO, path: Path) -> tuple[int, ...]:
 
 
 def _check_header(header: Sequence[int], file: BinaryIO, entry: zipfile.ZipInfo, path: Path) -> int:
-    """Compare a local header with the directory, and return the header's size."""
+    """Compare a local header, whose fixed part was just read from `file`, with its entry in the
+    directory. Return the size of the whole header, with name and extra fields. Raises
+    PackageRefused if they differ."""
     _, flags, method, _, _, crc, packed, size, name_length, extra_length = header
     name = file.read(name_length)
     encoding = "utf-8" if flags & _UTF8 else "cp437"
     extra = file.read(extra_length)
     if packed == size == 0xFFFFFFFF:
         size, packed = _zip64_sizes(extra) or (size, packed)
-    late = flags & _DESCRIPTOR
-    sizes = (crc, packed, size) == (entry.CRC, entry.compress_size, entry.file_size)
+    follow_data = flags & _DESCRIPTOR
+    sizes_agree = (crc, packed, size) == (entry.CRC, entry.compress_size, entry.file_size)
     if (
         name.decode(encoding) != entry.orig_filename
         or (flags, method) != (entry.flag_bits, entry.compress_type)
-        or not (sizes or late)
+        or not (sizes_agree or follow_data)
     ):
         raise refused(f"header and directory differ about {entry.filename!r}", path)
     return _LOCAL.size + name_length + extra_length
 
 
 def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
-    """Return the sizes before and after compression from the extra fields of a local header, in
-    which their order varies (APPNOTE, section 4.5.3). None if they are not there exactly once."""
+    """Return the sizes before and after compression from the extra fields of a local header. None
+    if the field that has them (APPNOTE, section 4.5.3) is not there exactly once, with both. The
+    order of the fields varies."""
     found = []
     while len(extra) >= 4:
         kind, length = struct.unpack("<HH", extra[:4])
@@ -233,8 +250,8 @@ def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
 
 
 def _descriptor_size(file: BinaryIO, at: int, path: Path) -> int:
-    """Return the size of the data descriptor, which does not state it: the next header must begin
-    where the descriptor ends."""
+    """Return the size of the data descriptor at `at`. It does not state its size: the next header,
+    or the directory, must begin where it ends."""
     for size in _DESCRIPTOR_SIZES:
         file.seek(at + size)
         if file.read(4) in (b"PK\3\4", b"PK\1\2"):
@@ -243,6 +260,7 @@ def _descriptor_size(file: BinaryIO, at: int, path: Path) -> int:
 
 
 def _check_size(entries: Sequence[zipfile.ZipInfo], path: Path, max_bytes: int) -> None:
+    """Raise PackageRefused for a package that would be too large, or looks like a zip bomb."""
     total = sum(entry.file_size for entry in entries)
     packed = path.stat().st_size
     if total > max_bytes:

@@ -26,6 +26,7 @@ class CaptureStream:
         self.data = b""
         self.at = 0
         self._before = 0
+        """Number of bytes of the file before `data`."""
         self._file = file
         self._path = path
         self._kind = kind
@@ -51,8 +52,8 @@ class CaptureStream:
         return not self.has(1)
 
     def damaged(self, what: str, *, allowed: str | None = None) -> SfcperfError:
-        """Return an error that says `what` is wrong, and names the place in the file that `at` is
-        now at."""
+        """Return an error that says `what` is wrong, and at which byte of the file: where `at` is
+        now."""
         where = f"{self._path}, byte {self._before + self.at}"
         return self._kind(what, where=where, allowed=allowed)
 

@@ -50,6 +50,7 @@ def flow_of(frame: bytes) -> Flow | None:
 
 def _ipv4(frame: bytes, at: int) -> Flow:
     """Return the flow of a packet whose IPv4 header begins at the offset `at`."""
+    # The fragment offset, without the flags.
     fragment = struct.unpack_from(">H", frame, at + 6)[0] & 0x1FFF
     protocol = frame[at + 9]
     source, destination = (str(IPv4Address(frame[i : i + 4])) for i in (at + 12, at + 16))

@@ -12,6 +12,7 @@ from struct import unpack_from
 from sfcperf.packets.ethernet import IPV4, IPV6, network_layer
 
 Identity = tuple[int | bytes, ...]
+"""IP version, number and place of the fragment, transport protocol, and what `_transport` adds."""
 
 _ICMP, _TCP, _UDP, _ICMPV6 = 1, 6, 17, 58
 _FRAGMENT = 44
@@ -49,6 +50,7 @@ def _ipv4(frame: bytes, at: int) -> Identity | None:
     # The flag "don't fragment" is left out, because some VNFs clear it.
     fragment &= 0x3FFF
     protocol, inner = frame[at + 9], at + header_bytes
+    # The lower 13 bits are the offset; the flag "more fragments" is above them.
     inside = _transport(frame, inner, protocol, length - header_bytes, fragment & 0x1FFF)
     return (4, number, fragment, *inside)
 

@@ -45,7 +45,7 @@ class LeftOutCounts(dict[str, int]):
 
     @property
     def unread(self) -> int:
-        """Return the number of frames that may carry packets of users, but could not be read."""
+        """Return how many of the frames may carry packets of users, but could not be read."""
         return sum(count for reason, count in self.items() if _is_unread(reason))
 
     def lines(self, frames: int) -> Iterator[str]:

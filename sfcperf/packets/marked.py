@@ -45,6 +45,7 @@ class MarkedPacket:
     def packet(self) -> bytes:
         """Return the protocol and the addresses of the IPv4 packet as bytes. They stay the same on
         the whole way unless a function changes addresses."""
+        # Offsets 9 and 12 to 19 of the IPv4 header, behind 14 bytes of Ethernet.
         return self.data[23:24] + self.data[26:34]
 
     @property
@@ -83,6 +84,7 @@ def mark_of(packet: bytes) -> bytes | None:
     """Return the bytes in the place of the mark in a captured IPv4 packet. It does not matter what
     NAT and load balancers have made of addresses and ports. None for a packet that cannot be a
     marked one."""
+    # The last two terms: later fragments have no transport header.
     if len(packet) < _LEAST_IP_BYTES or packet[0] >> 4 != 4 or packet[6] & 0x1F or packet[7]:
         return None
     at = 4 * (packet[0] & 0x0F)
@@ -112,6 +114,7 @@ def _segment(protocol: int, addresses: bytes, source: int, destination: int, mar
     """Make an ICMP echo reply, a UDP datagram or a TCP RST that carries the mark. `addresses` are
     those of the IPv4 header; they are part of the checksum of UDP and TCP."""
     if protocol == _ICMP:
+        # Type, code, checksum, identifier, and sequence number.
         return with_checksum(struct.pack("!BBHHH", 0, 0, 0, 0x5FC0, 1) + mark, 2)
     if protocol == _UDP:
         segment = struct.pack("!HHHH", source, destination, 8 + len(mark), 0) + mark
@@ -125,8 +128,10 @@ def _segment(protocol: int, addresses: bytes, source: int, destination: int, mar
 
 
 def _address(text: str) -> bytes:
+    """Return the 4 bytes of an IPv4 address."""
     return ipaddress.IPv4Address(text).packed
 
 
 def _mac(text: str) -> bytes:
+    """Return the 6 bytes of a MAC address."""
     return bytes.fromhex(text.replace(":", ""))

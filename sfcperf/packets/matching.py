@@ -46,6 +46,7 @@ def match(entered: Iterable[Seen], left: Iterable[Seen]) -> MatchedPackets:
         elif len(before) == len(after) and all(out >= into for into, out in pairs):
             crossings += [(out, out - into) for into, out in pairs]
         elif len(before) == len(after) == 1:
+            # It left before it entered, so these are two packets that look the same.
             only_entered, only_left = only_entered + 1, only_left + 1
         else:
             ambiguous += len(before)

@@ -63,7 +63,7 @@ def _read(path: Path, link_type: int, kind: type[SfcperfError], may_be_cut: bool
 
 
 def _frames(stream: CaptureStream, path: Path, link_type: int, kind: type[SfcperfError]) -> Frames:
-    """Read the header, by which it finds out the format, and return the frames behind it."""
+    """Read the header, which tells the format, and return the frames behind it."""
     magic = stream.data[:_MAGIC_BYTES] if stream.has(_MAGIC_BYTES) else b""
     if magic == pcapng_file.MAGIC:
         return pcapng_file.frames(stream, link_type)

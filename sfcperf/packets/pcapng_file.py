@@ -34,8 +34,11 @@ class _Interface:
     most_bytes: int
     """Most bytes of a frame that were kept; 0: all."""
     ticks_per_s: int = 1_000_000
+    """Resolution of its time stamps."""
     offset_s: int = 0
+    """Seconds to add to its time stamps."""
     fcs_bytes: int = 0
+    """Length of the frame check sequence that frames end with."""
 
     def time_ns(self, ticks: int) -> int:
         """Return a time stamp of the interface, in its own ticks, as Unix time [ns]."""
@@ -64,14 +67,17 @@ class _Section:
         self._stream = stream
         self._link_type = link_type
         self._latest_ns = 0
-        self._begin("<")
+        """Time of the latest packet that had one, Unix time."""
+        self._begin("<")  # until the first section block says the byte order
 
     def _begin(self, order: str) -> None:
         """Begin a section in a byte order; it has no interfaces yet."""
         self._order = order
         self._interfaces: list[_Interface] = []
+        # Type and length of a block; its length once more at its end.
         self._head = Struct(f"{order}II")
         self._length = Struct(f"{order}I")
+        # Interface, both halves of the time, bytes that were kept, and bytes of the whole frame.
         self._packet_heads = {
             _PACKET: Struct(f"{order}IIIII"),
             _OLD_PACKET: Struct(f"{order}HxxIIII"),
@@ -93,6 +99,7 @@ class _Section:
             if self._length.unpack_from(stream.data, end)[0] != length:
                 raise stream.damaged("a block whose two lengths differ")
             yield kind, stream.data[stream.at + self._head.size : end]
+            # Only now, so that errors about this block name its place.
             stream.at += length
 
     def _begin_as(self, mark: bytes) -> None:
@@ -152,6 +159,7 @@ class _Section:
         return self._latest_ns, self._frame(interface, body[4:], kept, whole)
 
     def _interface(self, number: int) -> _Interface:
+        """Return the interface that a packet names. Raises an error if there is none."""
         if number >= len(self._interfaces):
             raise self._stream.damaged("a packet of an unknown interface")
         return self._interfaces[number]

@@ -59,6 +59,7 @@ def parse(text: str) -> TcpdumpOutput:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > 20:  # beyond 64 bits
+    """Read a count. Raises MeasurementError for one beyond 64 bits."""
+    if len(digits) > 20:
         raise MeasurementError(f"tcpdump counts {digits[:20]}... packets")
     return int(digits)

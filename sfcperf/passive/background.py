@@ -29,13 +29,13 @@ _MOST_PPS = 1_000_000
 _START_S = 10.0
 """Time in which sfc-pktgen begins to send, even on a busy machine."""
 _TIMES_AS_LONG = 4
-"""How much longer than at its rate the sender may take until each flow has sent a packet."""
+"""How many times as long as at its rate the sender may take until each flow has sent a packet."""
 _LONGEST_ROUND_S = 60
 """Longest time in which each flow sends a packet. The probe waits for that in each trial."""
 _POLL_S = 0.05
 _OTHERS = 5
-"""Packets that leave the client at most without being those of flows: it asks for addresses. So
-many more packets are waited for, since its interface counts all of them."""
+"""Most packets that leave the client meanwhile and belong to no flow, such as ARP requests. So many
+more packets are waited for, since the client's interface counts all of them."""
 
 
 class BackgroundMonitor(Monitor):
@@ -77,7 +77,9 @@ class BackgroundMonitor(Monitor):
         }
     )
     _host: Host
+    """The client's host, after `start`."""
     _process: Process | None = None
+    """sfc-pktgen, from `start` to `stop`."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -114,12 +116,12 @@ class BackgroundMonitor(Monitor):
         argv += ["--frames", str(parameters["frame_bytes"]), "--rate", str(parameters["rate_pps"])]
         argv += ["--flows", str(parameters["flows"]), "--duration-ms", str(_LONGEST_MS)]
         self._host = client.host
-        left = self._left(client.interface)
+        before = self._packets_out(client.interface)
         self._process = client.host.spawn(argv, stdout=self._stdout, stderr=self._stderr)
         packets = parameters["flows"] + _OTHERS
         timeout_s = _START_S + _TIMES_AS_LONG * packets / parameters["rate_pps"]
         if not self._process.becomes(
-            lambda: self._left(client.interface) >= left + packets,
+            lambda: self._packets_out(client.interface) >= before + packets,
             timeout_s=timeout_s,
             period_s=_POLL_S,
         ):
@@ -131,7 +133,7 @@ class BackgroundMonitor(Monitor):
                 hint="lower rate_pps or flows, or leave the sender more CPU time",
             )
 
-    def _left(self, interface: str) -> int:
+    def _packets_out(self, interface: str) -> int:
         """Return how many packets have left the client by the interface so far."""
         return interface_counters(self._host.read_text("/proc/net/dev"))[interface].tx_packets
 
@@ -148,6 +150,7 @@ class BackgroundMonitor(Monitor):
             raise MeasurementError(self._failure())
         sent = parse_sent(self._stdout.read_text(errors="replace"))
         asked_pps, tolerance = self.parameters["rate_pps"], self.parameters["rate_tolerance"]
+        # From the first packet to the last, there are packets - 1 steps.
         reached_pps = (sent.packets - 1) / sent.elapsed_s if sent.elapsed_s else 0.0
         if reached_pps < (1 - tolerance) * asked_pps:
             raise MeasurementError(

@@ -26,7 +26,9 @@ class Counts:
         self._shortest_s = shortest_s
         self._prefix = prefix
         self._last: dict[tuple[str, str], tuple[float, float]] = {}
+        """Source and name of a counter -> when it was read last (seconds), and its value then."""
         self._totals: dict[tuple[str, str], float] = {}
+        """Source and name -> what was added since the first reading."""
 
     def see(
         self, time_ns: int, source: str, name: str, value: float, now_s: float

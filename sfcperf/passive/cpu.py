@@ -26,6 +26,7 @@ class CpuMonitor(SamplingMonitor):
         """Take the meters of the deployment, and forget all previous samples."""
         super().begin(deployment)
         self._last: dict[str, tuple[float, float]] = {}
+        """Instance -> when its meter was read (monotonic clock, seconds), and its CPU time then."""
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Give one observation per instance: the mean of used cores since the previous sample. The
@@ -37,7 +38,7 @@ class CpuMonitor(SamplingMonitor):
             if instance in self._last:
                 then, before_s = self._last[instance]
                 if now - then < self.shortest_s:
-                    continue
+                    continue  # the next sample's mean includes this time
                 cores = (cpu_s - before_s) / (now - then)
                 yield Observation(time_ns, instance, CPU_CORES, "1", cores)
             self._last[instance] = (now, cpu_s)

@@ -71,16 +71,17 @@ class DiagnosticsMonitor(SamplingMonitor):
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Ask about all instances at once, and give their amounts; from the second call on, also
-        what was added to counters, and rates. When answers are missing, all others are given before
-        the first MeasurementError is raised."""
+        what was added to counters, and rates. If answers are missing, the others are given all the
+        same; then the first MeasurementError is raised."""
         problems = []
         answers = self._pool.map(_ask, self._sources, self._sources.values())
         for answer in sorted(answers, key=lambda answer: answer.time_ns):
+            # The sampler measures its own thread alone; `_ask` runs on those of the pool.
             if self._sampler is not None:
                 self._sampler.add_cpu_s(answer.cpu_s)
             if answer.problem is not None:
                 problems.append(answer.problem)
-            yield from self._told(answer)
+            yield from self._observed(answer)
         if problems:
             raise problems[0]
 
@@ -89,10 +90,10 @@ class DiagnosticsMonitor(SamplingMonitor):
         try:
             return super().stop()
         finally:
-            if hasattr(self, "_pool"):
+            if hasattr(self, "_pool"):  # `begin` has not raised
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _told(self, answer: _Answer) -> Iterator[Observation]:
+    def _observed(self, answer: _Answer) -> Iterator[Observation]:
         """Give the observations of an answer: amounts as they are, counters by what was added."""
         for key, value in answer.values.items():
             part, _, name = key.rpartition("/")
@@ -104,8 +105,8 @@ class DiagnosticsMonitor(SamplingMonitor):
 
 
 def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
-    """Ask about one instance. The values are taken for those of the moment in the middle between
-    question and answer."""
+    """Ask about one instance. The values are taken to be of the moment in the middle between
+    question and answer. A MeasurementError becomes the answer's `problem`."""
     used_s, look = time.thread_time(), SampleTime()
     values: Mapping[str, float] = {}
     problem = None

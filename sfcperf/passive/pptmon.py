@@ -125,9 +125,12 @@ class PptmonMonitor(Monitor):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._instances: list[Instance] = []
+        """Running instances, in the order in which they were started."""
         self._seen: dict[str, bool] = {}
+        """VNF -> whether pptmon can see its packets."""
         self._cpu_s = 0.0
         self._ready_s = self._cpu_s_before = 0.0
+        """When all instances were ready (monotonic clock), and their CPU time until then."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -135,7 +138,7 @@ class PptmonMonitor(Monitor):
         asked if the tool is there, since the tool asks it."""
         from sfcperf.passive.pptmon_check import kernel_requirement
 
-        built = binaries.requirement(BINARY)
+        built = binaries.requirement(BINARY)  # if it is met, its detail is the tool's path
         return [built, kernel_requirement(Path(built.detail))] if built.met else [built]
 
     @classmethod
@@ -196,7 +199,7 @@ class PptmonMonitor(Monitor):
         """Detach and read the samples. Raises MeasurementError when an instance has died: packets
         may have left the chain with a header."""
         started = time.thread_time()
-        cores = self._cores()
+        cores = self._cores()  # while the processes still run
         ended = self._end()
         problems = [f"{e.placement.function.name}: {e.problem}" for e in ended if e.problem]
         if problems:

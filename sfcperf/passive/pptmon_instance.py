@@ -42,7 +42,8 @@ class InstanceResult:
 
 @dataclass(frozen=True)
 class Instance:
-    """A running process of pptmon on a VNF's host, with its files in the trial's raw folder."""
+    """A running process of pptmon on a VNF's host, with its files in the trial's raw folder. The
+    order of calls is `start`, `await_ready`, and at last `end_all` for several of them."""
 
     placement: Placement
     process: Process
@@ -55,11 +56,13 @@ class Instance:
 
     @classmethod
     def start(cls, placement: Placement, options: list[str], binary: Path, raw: Path) -> Instance:
-        """Start an instance. It does not work yet; `await_ready` waits for that."""
+        """Start an instance with these options of pptmon; its files are in the folder `raw`. It
+        does not work yet; `await_ready` waits for that."""
         output = raw / f"pptmon-{placement.name}.jsonl"
         complaints = raw / f"pptmon-{placement.name}.stderr.txt"
         for path in (output, complaints):
             path.unlink(missing_ok=True)
+        # Only samples have times of that clock, and only some instances report samples.
         offset_ns = clock.offset_ns(placement.host) if placement.reports else 0
         argv = [placement.host.program(binary), *options]
         process = placement.host.spawn(argv, stdout=output, stderr=complaints)
@@ -81,8 +84,9 @@ class Instance:
             )
 
     def _end(self, died: int | None, cpu_s: float) -> InstanceResult:
-        """Wait for the end of the process, and read its events. `died` is its exit status if it had
-        already ended by itself, which is a problem; None otherwise. `cpu_s` is its CPU time."""
+        """Wait for the end of the process, which was told to end, and read its events. `died` is
+        its exit status if it had ended by itself before, which is a problem; None otherwise.
+        `cpu_s` is its CPU time."""
         status = self.process.stop(_STOP_TIMEOUT_S)
         problem: str | None = None
         events: tuple[Event, ...] = ()
@@ -127,6 +131,7 @@ def end_all(instances: Sequence[Instance]) -> list[InstanceResult]:
     """Detach instances and read their events. They are told to end in this order, without waiting
     for one before the next. What went wrong with one is the `problem` of its result, and does not
     raise."""
+    # Exit status, if it has already ended, and CPU time, which is not known after the end.
     before = [(i.process.poll(), used_cpu_s(i.placement.host, i.process.pid)) for i in instances]
     for instance in instances:
         instance.process.send_signal(signal.SIGTERM)
@@ -134,4 +139,5 @@ def end_all(instances: Sequence[Instance]) -> list[InstanceResult]:
 
 
 def _status(status: int) -> str:
+    """Return an exit status in words; a negative one is a signal."""
     return f"signal {-status}" if status < 0 else f"status {status}"

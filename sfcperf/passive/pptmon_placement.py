@@ -92,6 +92,7 @@ class Placement:
         parts = dict(parameters)
         if self.direction == "reverse":
             parts = {_MIRRORED.get(name, name): value for name, value in parameters.items()}
+        # A source in the user's filter is narrower still, and stays.
         if self.narrowed_to is not None:
             parts.setdefault("source", self.narrowed_to)
         return ",".join(f"{w}={parts[name]}" for name, w in _FILTER_WORDS.items() if name in parts)
@@ -105,9 +106,9 @@ def visible(function: ServiceFunction) -> bool:
 
 
 def place(deployment: Deployment, direction: str) -> list[Placement]:
-    """Return the instances in the order in which they have to be started. Sinks start first, and
-    each instance before the one whose packets it gets, so that no packet has a header that nobody
-    takes out again. The list is empty for a chain without VNFs.
+    """Return the instances in the order in which they have to be started: from the end of a path to
+    its beginning, and all sources last. So whenever a packet gets a header, the instances that take
+    it out again are already there. The list is empty for a chain without VNFs.
 
     Raises CannotBeMeasured for a chain of which nothing can be seen.
     """
@@ -122,7 +123,7 @@ def place(deployment: Deployment, direction: str) -> list[Placement]:
     placements = [
         placement
         for watched in DIRECTIONS[direction]
-        for placement in _along(deployment, functions, watched)
+        for placement in _of_direction(deployment, functions, watched)
     ]
     if direction == "both" and any(p.ingress == p.egress for p in placements):
         raise CannotBeMeasured(
@@ -133,7 +134,7 @@ def place(deployment: Deployment, direction: str) -> list[Placement]:
     return sorted(placements, key=lambda placement: placement.samples)
 
 
-def _along(
+def _of_direction(
     deployment: Deployment,
     functions: Sequence[ServiceFunction],
     direction: Direction,

@@ -40,8 +40,11 @@ class ProcessMonitor(SamplingMonitor):
         """Take the meters of the deployment, and forget all processes that were seen before."""
         super().begin(deployment)
         self._known: dict[tuple[str, int, int], ProcessStat] = {}
+        """The processes of the last sample, by instance, PID and time of start."""
         self._looks: dict[str, float] = {}
+        """Instance -> when its processes were read for the last sample (monotonic clock)."""
         self._last_s = -math.inf
+        """When the last sample began (monotonic clock)."""
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Give CPU cores and memory of the `top` processes of each instance with the most CPU time.
@@ -49,7 +52,7 @@ class ProcessMonitor(SamplingMonitor):
         by its PID and when it was started, since PIDs are used again."""
         now = time.monotonic()
         if now - self._last_s < self.shortest_s:
-            return
+            return  # too soon after the last one for rates
         known, self._known = self._known, {}
         looks, self._looks = self._looks, {}
         for instance, meter in self._meters.items():
@@ -62,6 +65,7 @@ class ProcessMonitor(SamplingMonitor):
                 key = (instance, process.pid, process.started)
                 self._known[key] = process
                 if (before := known.get(key)) is not None:
+                    # The least time only avoids a division by 0.
                     cores = (process.cpu_s - before.cpu_s) / max(elapsed_s, 1e-9)
                     source = f"{instance}/{process.command}[{process.pid}]"
                     uses.append((cores, process.rss_bytes, source))

@@ -64,7 +64,7 @@ class Sampler:
         CPU time and errors. A sample that does not end within 10 s is left behind, and no last one
         is taken."""
         self._stop.set()
-        if self._thread.ident is not None:
+        if self._thread.ident is not None:  # it was started
             self._thread.join(_JOIN_TIMEOUT_S)
         if self._thread.is_alive():
             self._record(f"a sample still runs after {_JOIN_TIMEOUT_S:g} s; it is left behind")
@@ -86,8 +86,8 @@ class Sampler:
             self.add_cpu_s(time.thread_time() - started_s)
 
     def _run(self) -> None:
-        """Take samples until `stop` is called. The next one is due at the first multiple of
-        interval_s that is still to come."""
+        """Take samples until `stop` is called. After each, the next is due at the first multiple of
+        interval_s that is still to come; those in between are left out."""
         start = time.monotonic()
         due = start + self._interval_s
         while not self._stop.wait(max(0.0, due - time.monotonic())):
@@ -133,7 +133,8 @@ class SampleTime:
 
 class SamplingMonitor(Monitor):
     """Base of monitors that take a sample every interval_s. A derived class says in `sample` what
-    it sees at one moment; this class does the rest."""
+    it sees at one moment; this class does the rest. `start` calls `begin` once, then `sample` again
+    and again; `stop` calls `sample` a last time, then `totals`."""
 
     prefix: ClassVar[str] = ""
     """First part of the names of all metrics that are made from counters."""
@@ -142,7 +143,9 @@ class SamplingMonitor(Monitor):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._sampler: Sampler | None = None
+        """Calls `sample`; None before `start` and after `stop`."""
         self._counts = Counts(self.shortest_s, self.prefix)
+        """The counters that derived classes read in `sample`."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -156,7 +159,8 @@ class SamplingMonitor(Monitor):
 
     @abstractmethod
     def sample(self, time_ns: int) -> Iterable[Observation]:
-        """Give what is seen now. The first call is at the start, when rates cannot be given yet."""
+        """Give what is seen now. `time_ns` is the Unix time of the sample. The first call is at the
+        start, when rates cannot be given yet."""
 
     @property
     def shortest_s(self) -> float:
@@ -187,4 +191,5 @@ class SamplingMonitor(Monitor):
             return []
         observations = self._sampler.stop()
         self._sampler = None
+        # There is at least one observation: the monitor's own CPU time.
         return [*observations, *self.totals(observations[-1].time_ns)]

@@ -147,8 +147,11 @@ class SdnMonMonitor(Monitor):
         super().__init__(parameters)
         self._open = ExitStack()
         self._switches: dict[str, MonitoredSwitch] = {}
+        """The switches that SDN-Mon monitors, by name; empty in the other modes."""
         self._exporting: dict[str, ExportingSwitch] = {}
+        """The switches that export, in the modes `sflow` and `ipfix`."""
         self._tables: dict[str, Table] = {}
+        """The table of each switch at the end."""
         self._cpu_s = 0.0
 
     @classmethod
@@ -169,7 +172,7 @@ class SdnMonMonitor(Monitor):
                 raise InputError(
                     f"there is no node {node!r}", where=f"nodes/{place}", allowed=", ".join(there)
                 )
-        seen = observable()
+        seen = observable()  # None: not known before the scenario is built
         nodes = parameters.get("nodes", there)
         mode = parameters["mode"]
         if seen is not None and mode in KINDS and not set(nodes) <= set(seen.exporting_switches):
@@ -208,6 +211,7 @@ class SdnMonMonitor(Monitor):
                 monitored.on(self._options(), switch.interfaces)
         self._deployment = deployment
         self._cpu_s += time.thread_time() - began_s
+        # Comes last: `_ended` takes it as the sign that the start succeeded.
         self._before = self._measured()
 
     def stop(self) -> Sequence[Observation]:
@@ -228,9 +232,11 @@ class SdnMonMonitor(Monitor):
 
     def _ended(self) -> list[Observation]:
         """Read all counts at the end of the trial, and return them as observations; none if the
-        monitor did not start. Raises MeasurementError when SDN-Mon missed packets."""
+        monitor did not start. The tables are kept for `flows`. Raises MeasurementError when SDN-Mon
+        missed packets."""
         if not hasattr(self, "_before"):
             return []
+        # Both are triples: CPU times, packets of the ports, and the time of the reading.
         after = self._measured()
         began_s = time.thread_time()
         ports = {name: count - self._before[1][name] for name, count in after[1].items()}
@@ -293,6 +299,7 @@ class SdnMonMonitor(Monitor):
         def all_counted() -> bool:
             return bool(switch.status()["packets"]["received"] >= port_packets)
 
+        # Whether all were counted is judged below, by the status after the end.
         retry.until(all_counted, timeout_s=_UNDER_WAY_S, period_s=0.02)
         switch.detach()
         status = switch.status()

@@ -70,9 +70,10 @@ def _sampled(
     distribution)."""
     from scipy.stats import binom
 
+    # With a ratio of 0 or 1, chance has no part: both limits are the exact number.
     low, high = binom.interval(_CHANCE, there, ratio) if 0 < ratio < 1 else (ratio * there,) * 2
-    for metric, count in (("", entries), ("_low", low), ("_high", high)):
-        yield Observation(time_ns, name, f"sampled_ratio{metric}", "1", float(count) / there)
+    for suffix, count in (("", entries), ("_low", low), ("_high", high)):
+        yield Observation(time_ns, name, f"sampled_ratio{suffix}", "1", float(count) / there)
 
 
 def cpu_time(

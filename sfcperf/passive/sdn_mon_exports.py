@@ -20,6 +20,7 @@ _MOST_BYTES = 65_535
 _POLL_S = 0.1
 _RECEIVE_BUFFER_BYTES = 1 << 23
 _SO_RCVBUFFORCE = 33
+"""Option of Linux (socket(7)) by which root may exceed net.core.rmem_max."""
 _SAMPLES_AT = 24
 """Offset of the number of samples in a datagram of sFlow version 5 whose agent has an IPv4
 address."""
@@ -39,6 +40,7 @@ class ExportingSwitch:
         if switch.exporter is None:
             raise CannotBeMeasured(f"this switch has no {kind}", hint="Open vSwitch has it")
         namespace: Any = getattr(switch.host, "namespace", None)
+        # The export goes to the collector by the loopback interface of the namespace.
         switch.host.run(["ip", "link", "set", "lo", "up"], timeout_s=_COMMAND_S)
         with inside(namespace if namespace is None else Path(namespace)):
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -70,7 +72,7 @@ class ExportingSwitch:
         if self._stopped:
             return
         self._stopped = True
-        self._watch.over()
+        self._watch.over()  # from now on, the thread may end
         try:
             self._exporter.end()
         finally:
@@ -95,5 +97,6 @@ class ExportingSwitch:
             samples = int.from_bytes(datagram[_SAMPLES_AT : _SAMPLES_AT + 4], "big")
             self.counts["export_records"] += samples
         else:
+            # The number of all records before this message.
             before = int.from_bytes(datagram[_SEQUENCE_AT : _SEQUENCE_AT + 4], "big")
             self.counts["export_records"] = max(before, self.counts["export_records"])

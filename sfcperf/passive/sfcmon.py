@@ -71,8 +71,11 @@ class SfcmonMonitor(Monitor):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._reporters: dict[str, FlowReporter] = {}
+        """Functions that list flows, by name."""
         self._watches: dict[str, FlowWatch] = {}
+        """SFFs that are watched, by name."""
         self._windows: list[tuple[str, FlowWindow]] = []
+        """All windows, each with the name of its function or SFF; empty until `stop`."""
         self._cpu_s = 0.0
 
     @classmethod
@@ -91,7 +94,7 @@ class SfcmonMonitor(Monitor):
             return
         nodes = parameters.get("nodes", [node.name for node in scenario.topology.nodes])
         _refuse_nodes(nodes, [node.name for node in scenario.topology.nodes])
-        seen = observable()
+        seen = observable()  # None: not known before the scenario is built
         if seen is None:
             return
         blind = [node for node in nodes if node not in seen.watchable_sffs]
@@ -188,7 +191,7 @@ class SfcmonMonitor(Monitor):
                 function=name,
                 window_start_ns=window.start_ns,
                 window_end_ns=window.end_ns,
-                **vars(flow),
+                **vars(flow),  # its fields have the same names
             )
             for name, window in self._windows
             for flow in window.flows

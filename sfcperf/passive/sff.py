@@ -23,6 +23,7 @@ ENDPOINTS = ("client", "server")
 _NONE_COUNTS = "no SFF of this deployment counts what it does, which the monitor `sff` needs"
 _HINT = "the local driver's data planes `ebpf` and `bmv2` do"
 _PREFIXES = {"forward": "", "reverse": "reverse_"}
+"""Direction of a lookup -> first part of the names of its metrics."""
 
 
 class SffMonitor(SamplingMonitor):
@@ -65,13 +66,14 @@ class SffMonitor(SamplingMonitor):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._sffs: Mapping[str, ReportingSff] = {}
+        """The SFFs that count; empty before `begin`, so that `stop` has nothing to undo."""
 
     @classmethod
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """Refuse an infrastructure whose SFFs do not count. Raises InputError."""
-        seen = observable()
+        seen = observable()  # None: not known before the scenario is built
         if seen is not None and not seen.counting_sffs:
             raise InputError(_NONE_COUNTS, hint=_HINT)
 
@@ -83,6 +85,7 @@ class SffMonitor(SamplingMonitor):
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Make the SFFs trace one packet in `trace`, read their counters, and start sampling."""
+        # `super().start` calls it again; the SFFs are needed before.
         self.begin(deployment)
         self._trace(int(self.parameters["trace"]))
         self._first = {name: sff.read() for name, sff in self._sffs.items()}
@@ -97,7 +100,8 @@ class SffMonitor(SamplingMonitor):
             self._trace(0)
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """Give what each SFF and each lookup counted since the previous sample, and the rates."""
+        """Give what each SFF and each lookup counted since the previous sample. The first call
+        gives nothing."""
         for name, sff in self._sffs.items():
             look = SampleTime()
             counts = sff.read()
@@ -119,8 +123,8 @@ class SffMonitor(SamplingMonitor):
         for name, counts in self._last.items():
             before = {(b.spi, b.si): b for b in self._first[name].lookups}
             for lookup in counts.lookups:
-                rose = _since(lookup, before.get((lookup.spi, lookup.si)))
-                yield from _of_lookup(time_ns, name, rose)
+                added = _since(lookup, before.get((lookup.spi, lookup.si)))
+                yield from _of_lookup(time_ns, name, added)
 
     def _trace(self, one_in: int) -> None:
         """Make all SFFs trace one packet in `one_in`; 0: none."""
@@ -140,9 +144,9 @@ def _frames(counts: SffCounts) -> dict[str, int]:
 
 
 def _since(now: LookupCounts, before: LookupCounts | None) -> LookupCounts:
-    """Return the times of a lookup, and the packets that they are of, since an earlier reading.
-    None: the lookup was not there then, so that all of it is new. Other fields are those of
-    `now`."""
+    """Return a lookup's times, and the numbers of packets that they are of, as they grew since the
+    reading `before`; all other fields are those of `now`. `before` is None if the lookup did not
+    exist then: all of it is new."""
     if before is None:
         return now
     return replace(
@@ -155,25 +159,26 @@ def _since(now: LookupCounts, before: LookupCounts | None) -> LookupCounts:
     )
 
 
-def _of_lookup(time_ns: int, sff: str, rose: LookupCounts) -> Iterator[Observation]:
-    """Give the mean times that a lookup tells: of the SFF itself, of the function that the packets
-    come from, and of the whole path if the packets go to an endpoint."""
-    prefix = _PREFIXES[rose.direction]
-    source = f"{sff}/spi{rose.spi}-si{rose.si}"
-    own = (f"{prefix}{SFF_TIME}", rose.time_ns, f"{prefix}sff_timed_packets", rose.timed)
+def _of_lookup(time_ns: int, sff: str, added: LookupCounts) -> Iterator[Observation]:
+    """Give the mean times that the counts of a lookup tell: of the SFF itself, of the function that
+    the packets come from, and of the whole path if the packets go to an endpoint. `added` is what
+    was counted during the trial."""
+    prefix = _PREFIXES[added.direction]
+    source = f"{sff}/spi{added.spi}-si{added.si}"
+    own = (f"{prefix}{SFF_TIME}", added.time_ns, f"{prefix}sff_timed_packets", added.timed)
     yield from _mean(time_ns, source, *own)
     # Packets that come from an endpoint have not been away in a function.
-    if rose.came_from not in ENDPOINTS:
-        metrics = (f"{prefix}{AWAY}", rose.away_ns, f"{prefix}away_packets", rose.traced)
-        yield from _mean(time_ns, rose.came_from, *metrics)
-    if rose.towards in ENDPOINTS:
+    if added.came_from not in ENDPOINTS:
+        metrics = (f"{prefix}{AWAY}", added.away_ns, f"{prefix}away_packets", added.traced)
+        yield from _mean(time_ns, added.came_from, *metrics)
+    if added.towards in ENDPOINTS:
         metrics = (
             f"{prefix}{SINCE_FIRST}",
-            rose.since_first_ns,
+            added.since_first_ns,
             f"{prefix}since_first_packets",
-            rose.traced,
+            added.traced,
         )
-        yield from _mean(time_ns, rose.towards, *metrics)
+        yield from _mean(time_ns, added.towards, *metrics)
 
 
 def _mean(

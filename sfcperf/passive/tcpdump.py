@@ -106,7 +106,9 @@ class TcpdumpMonitor(Monitor):
         super().__init__(parameters)
         self._captures: list[_Capture] = []
         self._elsewhere: set[Host] = set()
+        """Hosts that do not run on this machine's kernel."""
         self._offsets_ns: dict[str, int] = {}
+        """Hop on such a host -> offset of the host's clock from ours."""
         self._cpu_s = 0.0
         self._shown: Callable[[bool], None] | None = None
         """`show_packets` of the deployment, while it shows packets to captures; None otherwise."""
@@ -127,6 +129,7 @@ class TcpdumpMonitor(Monitor):
                 self._elsewhere.add(host)
                 offset_ns = clock.offset_ns(host)
                 self._offsets_ns |= {hop.name: offset_ns for hop in hops if hop.host == host}
+        # SFFs that forward by XDP bypass packet sockets at their own interfaces.
         if not all(hop.inside for hop in hops):
             deployment.show_packets(True)
             self._shown = deployment.show_packets
@@ -152,6 +155,7 @@ class TcpdumpMonitor(Monitor):
         for capture in captures:
             if capture.hop.host not in self._elsewhere:
                 _await_written(capture)
+            # Before `stop`, since the kernel does not know the process afterwards.
             self._cpu_s += used_cpu_s(capture.hop.host, capture.process.pid)
             capture.process.stop()
         self._hide()
@@ -283,16 +287,17 @@ def _await_written(capture: _Capture) -> None:
     these may be the last packets of the trial. At each SIGUSR1, tcpdump prints its counts: it is
     done when it has captured or dropped all packets that its filter received. If that takes too
     long, a warning is logged."""
-    known = 0
+    seen_answers = 0
 
     def has_all() -> bool:
-        nonlocal known
+        nonlocal seen_answers
         answers = tcpdump_output.so_far(capture.said.read_text(errors="replace"))
-        if len(answers) > known and answers[-1].captured + answers[-1].dropped >= (
+        # An answer to the latest signal is needed: packets may have come since an earlier one.
+        if len(answers) > seen_answers and answers[-1].captured + answers[-1].dropped >= (
             answers[-1].received
         ):
             return True
-        known = len(answers)
+        seen_answers = len(answers)
         capture.process.send_signal(signal.SIGUSR1)
         return False
 

@@ -47,7 +47,8 @@ _MOST_OBSERVATIONS = 2000
 
 @dataclass(frozen=True)
 class Crossing:
-    """A VNF that packets cross in one direction, and the hops of its two captures."""
+    """A VNF that packets cross in one direction, and the hops of its two captures (`_crossing`
+    makes them)."""
 
     function: ServiceFunction
     direction: Direction
@@ -109,8 +110,10 @@ class TransitTimeMonitor(Monitor):
         super().__init__(parameters)
         self._crossings: list[Crossing] = []
         self._captures: _SideCaptures | None = None
+        """The captures at all crossings, while they run."""
         self._raw_dir = Path()
         self._offsets_ns: dict[str, int] = {}
+        """VNF -> offset of its host's Unix clock from ours."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -122,7 +125,7 @@ class TransitTimeMonitor(Monitor):
         """Start the captures of all crossings. A chain without VNFs has none. Raises
         MeasurementError when a VNF does not exist or cannot be captured."""
         self._raw_dir = raw_dir
-        self._crossings = list(self._wanted(deployment))
+        self._crossings = list(self._chosen(deployment))
         if not self._crossings:
             return
         self._offsets_ns = {
@@ -144,6 +147,7 @@ class TransitTimeMonitor(Monitor):
             return [Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", 0.0)]
         observations = captures.stop()
         started = time.thread_time()
+        # The captures' CPU time becomes a part of this monitor's.
         own = [o for o in observations if o.metric != "monitor_cpu_s"]
         time_ns = own[-1].time_ns
         found: list[Observation] = []
@@ -155,9 +159,9 @@ class TransitTimeMonitor(Monitor):
         found.sort(key=lambda observation: observation.time_ns)
         return [*found, *own, Observation(time_ns, self.name, "monitor_cpu_s", "s", cpu_s)]
 
-    def _wanted(self, deployment: Deployment) -> Iterator[Crossing]:
-        """Give the crossings of the wanted VNFs and directions. Raises MeasurementError for a VNF
-        whose packets do not pass the kernel."""
+    def _chosen(self, deployment: Deployment) -> Iterator[Crossing]:
+        """Give the crossings of the VNFs and directions that the parameters choose. Raises
+        MeasurementError for a VNF whose packets do not pass the kernel."""
         there = {f.name: f for f in deployment.functions if visible(f)}
         names = self.parameters.get("functions", list(there))
         unknown = [name for name in names if name not in there]
@@ -173,8 +177,9 @@ class TransitTimeMonitor(Monitor):
                 yield _crossing(there[name], direction)
 
     def _seen(self, hop: Hop) -> list[Seen]:
-        """Return what each packet in the capture of a hop is recognised by, and when it was seen.
-        The file is removed unless the user keeps it. Raises MeasurementError."""
+        """Return the identity of each packet in the capture of a hop, and when it was seen [ns].
+        Packets without an identity are left out. The file is removed unless the user keeps it.
+        Raises MeasurementError."""
         path = self._raw_dir / f"tcpdump-{hop.name}.pcap"
         seen = [(identity(frame), time_ns) for time_ns, frame in recorded(path)]
         if not self.parameters["keep_captures"]:
@@ -213,7 +218,9 @@ class TransitTimeMonitor(Monitor):
 class _SideCaptures(TcpdumpMonitor):
     """The captures on the sides of VNFs. Each has packets of one direction, with times in
     nanoseconds. tcpdump gets many packets at a time (it does not use immediate mode), so that it
-    does not wake up for each of them beside the VNF."""
+    does not wake up for each of them beside the VNF. `ways` maps the name of a hop to the direction
+    to capture there: `in` for packets that the interface receives, `out` for those that it
+    sends."""
 
     def __init__(
         self, expression: Sequence[str], ways: Mapping[str, Literal["in", "out"] | str]
@@ -243,6 +250,7 @@ class _SideCaptures(TcpdumpMonitor):
 
     @property
     def wait_at_the_end(self) -> bool:
+        # Without immediate mode, the last packets are still in the kernel's buffer.
         return True
 
 

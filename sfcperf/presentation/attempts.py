@@ -15,6 +15,7 @@ _CAUSES: Mapping[FailureKind, str] = {
     "service": "a service failed",
     "measurement": "the measurement failed",
 }
+"""Kind of a failed attempt -> the cause in words."""
 
 
 def attempts_text(counts: AttemptCounts) -> str:

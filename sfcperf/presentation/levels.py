@@ -14,6 +14,8 @@ Levels = Mapping[str, Any]
 
 
 class _HasMetric(Protocol):
+    """A row about one metric of one probe."""
+
     @property
     def label(self) -> str: ...
 

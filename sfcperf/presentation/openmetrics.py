@@ -38,6 +38,7 @@ _SUFFIXES = ("_per_s", "_ns", "_us", "_ms", "_s", "_bps", "_pps", "_bytes", "_ra
 the first that fits is taken."""
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]")
+"""Characters that a name of Prometheus cannot have."""
 
 
 @dataclass
@@ -49,6 +50,7 @@ class _Family:
     samples: dict[tuple[tuple[str, str], ...], float] = field(default_factory=dict)
 
     def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of the family, which has this name."""
         yield f"# TYPE {name} gauge"
         if self.unit:
             yield f"# UNIT {name} {self.unit}"
@@ -68,10 +70,13 @@ class _Exposition:
     def put(
         self, name: str, help: str, value: float, labels: Mapping[str, str], unit: str = ""
     ) -> None:
+        """Add a sample to the family `name`. `help` and `unit` (empty: none) are the family's, and
+        are taken from its first sample."""
         family = self.families.setdefault(name, _Family(help, unit))
         family.samples[tuple({**self.common, **labels}.items())] = float(value)
 
     def text(self) -> str:
+        """Return the text of all families, in the order in which they were added."""
         lines = (line for name, family in self.families.items() for line in family.lines(name))
         return "\n".join([*lines, "# EOF\n"])
 
@@ -108,6 +113,8 @@ def openmetrics(store: RunStore) -> str:
 
 
 def _put_run(exposition: _Exposition, run_id: str, manifest: Mapping[str, Any]) -> None:
+    """Add the samples about the run itself: what it is, its trials by status, and when it ended, if
+    it has ended."""
     info = {"run": run_id, "status": manifest["status"], "version": manifest["sfcperf_version"]}
     exposition.put("sfcperf_run_info", "the run that these numbers are from", 1, info)
     for status, number in manifest["trials"].items():
@@ -119,6 +126,8 @@ def _put_run(exposition: _Exposition, run_id: str, manifest: Mapping[str, Any]) 
 
 
 def _put_row(exposition: _Exposition, row: Summary, about: str) -> None:
+    """Add the samples of a row of the summary: number of trials, centre, and bounds where there are
+    any. `about`: description of the metric."""
     labels, found = _labels(row), row.estimate()
     exposition.put("sfcperf_row_trials", "trials that count in a number", row.n, labels)
     name, unit, divisor = _name(row)
@@ -133,6 +142,7 @@ def _put_row(exposition: _Exposition, row: Summary, about: str) -> None:
 
 
 def _labels(row: Summary) -> dict[str, str]:
+    """Return the labels of a row's samples. Raises InputError if two factors get the same label."""
     names = {factor: PREFIX + _NO_NAME.sub("_", factor) for factor in row.scenario}
     if len(set(names.values())) < len(names):
         raise InputError(

@@ -43,7 +43,7 @@ LONGEST_PLAIN = 500_000
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of a page: data that templates/page.js draws into the element `id`, and the words
+    """A chart of a page: `data` that templates/page.js draws into the element `id`, and the words
     around it."""
 
     id: str
@@ -102,8 +102,8 @@ def _chart_data(data: Mapping[str, Any]) -> Markup:
 @cache
 def _environment(package: str) -> jinja2.Environment:
     """Return the template environment of a package. It escapes the user's words, and a name that a
-    template lacks is an error. It is cached, because compiling the templates takes longer than
-    filling them in."""
+    template uses but does not get is an error. It is cached, because compiling the templates takes
+    longer than filling them in."""
     import jinja2
 
     found = jinja2.Environment(
@@ -139,11 +139,13 @@ def _link(path: object) -> str:
 
 @cache
 def _asset(name: str) -> str:
+    """Return the text of a template's script or style sheet."""
     return files(_HERE).joinpath("templates", name).read_text("utf-8")
 
 
 @cache
 def _plotly() -> str:
+    """Return the script of the library plotly.js."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
@@ -157,8 +159,10 @@ def _packed_plotly() -> str:
 
 
 def _packed(content: bytes) -> str:
+    """Compress a content by gzip, always to the same bytes, and return it in base64."""
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
 def _hash(code: str) -> str:
+    """Return the hash of a script, as a content security policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 Dashes = str | tuple[int, tuple[float, ...]]
+"""A dash pattern of matplotlib: its name, or an offset and the lengths of ink and gap in turn."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class Style:
     symbol: str
     """plotly's name of the same marker."""
     line: Dashes
-    """matplotlib's dash pattern, by name or by lengths of ink and gap."""
+    """matplotlib's dash pattern."""
     dash: str
     """plotly's name of the same dash pattern."""
     hatch: str
     """matplotlib's hatch for bars; plotly knows the same patterns."""
 
     def plotly(self) -> dict[str, str]:
-        """Return the attributes that templates/page.js draws with."""
+        """Return the attributes that templates/page.js draws with, by their names."""
         names = ("colour", "dark", "symbol", "dash", "hatch")
         return {name: getattr(self, name) for name in names}
 

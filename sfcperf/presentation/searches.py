@@ -42,6 +42,7 @@ class SearchGroup:
     """The searches of one scenario and probe."""
 
     label: str
+    """Label of the probe."""
     scenario: Levels
     found: tuple[tuple[TrialRecord, Search], ...]
     """Each search with its trial, in the order of trials."""
@@ -78,18 +79,20 @@ class SearchGroup:
         return [(record, load) for record, load in offered if low <= load.rate_pps <= high]
 
     def goals(self) -> Iterator[tuple[str, list[GoalResult]]]:
-        """Yield the name of each goal with its results in all searches."""
-        found = sorted((goal for _, search in self.found for goal in search.goals), key=_name)
-        for name, group in groupby(found, key=_name):
+        """Yield the name of each goal with its results in all searches, in the order of names."""
+        by_name = sorted((goal for _, search in self.found for goal in search.goals), key=_name)
+        for name, group in groupby(by_name, key=_name):
             yield name, list(group)
 
 
 def _name(goal: GoalResult) -> str:
+    """Return the name of a goal, by which results are sorted and grouped."""
     return goal.name
 
 
 def typical_lower_pps(goals: Sequence[GoalResult]) -> float | None:
-    """Return the median of the goals' lower bounds; None if none was found."""
+    """Return the median of the lower bounds of these results, in packets per second; None if none
+    was found."""
     lower = [goal.lower_pps for goal in goals if goal.lower_pps is not None]
     return median(lower) if lower else None
 
@@ -97,9 +100,9 @@ def typical_lower_pps(goals: Sequence[GoalResult]) -> float | None:
 def search_groups(
     store: RunStore, trials: Sequence[TrialRecord]
 ) -> tuple[list[SearchGroup], list[tuple[str, str]]]:
-    """Group the searches of a run by scenario and probe. Returns also the trials whose search
-    cannot be read, each with the reason."""
-    found: dict[tuple[str, str], list[tuple[TrialRecord, Search]]] = {}
+    """Group the searches of a run by scenario and probe. Returns the groups, and (trial id, reason)
+    for each trial whose search cannot be read."""
+    members_of: dict[tuple[str, str], list[tuple[TrialRecord, Search]]] = {}
     unreadable = []
     for record in trials:
         if record.probe != Ndr.name:
@@ -110,13 +113,14 @@ def search_groups(
             unreadable.append((record.trial_id, error.message))
             continue
         if search is not None:
-            found.setdefault((record.scenario_id, record.label), []).append((record, search))
+            members_of.setdefault((record.scenario_id, record.label), []).append((record, search))
     groups = [
         SearchGroup(label, members[0][0].scenario, tuple(members))
-        for (_, label), members in sorted(found.items(), key=_key)
+        for (_, label), members in sorted(members_of.items(), key=_key)
     ]
     return groups, unreadable
 
 
 def _key(item: tuple[tuple[str, str], Any]) -> tuple[str, str]:
+    """Return scenario id and label of a group's item, by which groups are sorted."""
     return item[0]

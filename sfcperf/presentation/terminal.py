@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class _HasScenario(Protocol):
+    """A row about one metric of one probe in one scenario."""
+
     @property
     def scenario(self) -> Levels: ...
 
@@ -34,10 +36,9 @@ def scenario_table(
     cells: Callable[[Row], Iterable[Text]],
     **options: Any,
 ) -> Table:
-    """Make a table with a line for each row, which is about a scenario, a probe and a metric. It
-    has a column for each factor, then `columns` (header -> options of rich's add_column): the first
-    of these is the metric, the others hold the `cells` of the row. `options` are rich's for the
-    table."""
+    """Make a table with a line for each row. It has a column for each factor, then `columns`
+    (header -> options of rich's add_column): the first of these is the metric, the others hold the
+    `cells` of the row. A rule separates scenarios. `options` are rich's for the table."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

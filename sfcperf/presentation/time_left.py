@@ -17,7 +17,7 @@ from sfcperf.workflow.plan import deploy_s, trial_groups, trial_s
 _FEWEST = 3
 """Fewest trials whose scatter says something."""
 _CLOSE = 0.1
-"""Relative error of the plan below which it is not worth a word."""
+"""Distance of the ratio from 1 below which it is not worth a word."""
 _Z95 = 1.96
 """Quantile of the normal distribution for a two-sided interval of 95 %."""
 _ROUNDING_S = 1e-3
@@ -28,20 +28,25 @@ class RemainingTime:
     """Estimates how long a run still takes: the planned time of the trials to come, times the ratio
     by which trials have taken longer than planned until now.
 
-    All durations are seconds. A trial's duration is the time since the one before it ended, so that
-    deployments, retries and pauses of the noise gate count.
+    `add` is called for each part of the plan, then `trial_ended` after each trial; as text the
+    object says what is left. All durations are seconds of the given clock. A trial's duration is
+    the time since the one before it ended, so that deployments, retries and pauses of the noise
+    gate count.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._ended_at = clock()
+        """When the last trial ended, or, before that, when the first one could begin."""
         self._left_s = 0.0
+        """Planned time of the trials to come."""
         self._trials: list[tuple[float, float]] = []
         """Planned and actual duration of each trial that ended, in order."""
 
     def add(self, planned_s: float) -> None:
         """Add trials to be run, which together take `planned_s`."""
         if not self._trials:
+            # The time of the first trial begins here.
             self._ended_at = self._clock()
         self._left_s += planned_s
 
@@ -96,6 +101,8 @@ class RemainingTime:
         return _Z95 * sqrt(variance) / (ratio * self._left_s)
 
     def __str__(self) -> str:
+        """Say how long the run still takes, or, with no trial left, how long the trials took. Empty
+        if there were no trials."""
         if not self._left_s:
             took, planned = duration_text(self.took_s), duration_text(self.planned_s)
             return f"trials took {took}, {planned} were planned" if self._trials else ""
@@ -106,6 +113,7 @@ class RemainingTime:
         return f"about {duration_text(self.left_s)} left{margin}, {self._so_far()}"
 
     def _so_far(self) -> str:
+        """Say how the durations of trials compare with the plan."""
         if not self._trials:
             return "as planned"
         if abs(self.ratio - 1) < _CLOSE:
@@ -130,6 +138,7 @@ def time_left_of(live: LiveRun, workflow: Workflow) -> RemainingTime | None:
     planned_s = _planned_s(ended, workflow)
     # What the session did before its first trial was deployed is not part of the plan.
     now_s = _s(ended[0].started_at) if ended else live.seen_at.timestamp()
+    # `left` asks for the time by reading `now_s`, which is set to the end of each trial in turn.
     left = RemainingTime(lambda: now_s)
     left.add(sum(planned_s) + to_come_s)
     for record, planned in zip(ended, planned_s, strict=True):
@@ -140,8 +149,9 @@ def time_left_of(live: LiveRun, workflow: Workflow) -> RemainingTime | None:
 
 
 def _planned_s(ended: Sequence[TrialRecord], workflow: Workflow) -> list[float]:
-    """Return the planned duration of each trial. The first trial of a deployment includes the
-    deployment, except the first trial of all: time is counted from its start."""
+    """Return the planned duration of each trial, in seconds; `ended` are in order of time. The
+    first trial of a deployment includes the deployment, except the first trial of all: time is
+    counted from its start."""
     of_trial = {
         (group.scenario.id, trial.probe.label): trial_s(trial)
         for group in trial_groups(workflow, 1)
@@ -162,7 +172,9 @@ def _group(record: TrialRecord) -> tuple[str, str]:
 
 
 def _to_come_s(live: LiveRun, workflow: Workflow, ended: Sequence[TrialRecord]) -> Iterator[float]:
-    """Yield the planned duration of what is left of each trial group that is not over."""
+    """Yield, for each trial group that is not over, the planned duration of its trials to come, in
+    seconds. `ended`: trials that have ended since the last session began."""
+    # Trials that count are not repeated by a session; warm-up trials are.
     recorded = {record.trial_id for record in [*ended, *live.trials]}
     last = max([workflow.design.rounds, *(record.round for record in live.trials)])
     warmups = range(1, workflow.design.warmup_rounds + 1)
@@ -179,4 +191,5 @@ def _to_come_s(live: LiveRun, workflow: Workflow, ended: Sequence[TrialRecord]) 
 
 
 def _s(moment: str) -> float:
+    """Convert an ISO 8601 moment to Unix time in seconds."""
     return datetime.fromisoformat(moment).timestamp()

@@ -11,17 +11,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SI = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
+"""Size and prefix of each step of an SI unit."""
 _TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+"""Size in seconds, and name, of each unit of time."""
 _BYTES = ((1.0, "B"), (1024.0, "KiB"), (1024.0**2, "MiB"), (1024.0**3, "GiB"))
+"""Size in bytes, and name, of each unit of sizes."""
 
 _TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+"""Unit of time in files -> its size in seconds."""
 _BYTE_UNITS = {"B", "byte", "bytes"}
 _RATE_UNITS = {"bit/s", "B/s", "byte/s"}
 _UNIT_SUFFIXES = ("_per_s", "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_ratio")
+"""Units at the end of metrics' names."""
 
 _DIGITS_WITHOUT_INTERVAL = 4
 """Significant digits of a number whose uncertainty is not known."""
 _MOST_DIGITS = 6
+"""Significant digits that are shown at most, however narrow the interval is."""
 _LEAST_PLAIN, _MOST_PLAIN = -9, 15
 """Powers of ten beyond which a number is shown as 1.23e-200."""
 _MOST_COUNT = 1e15
@@ -105,6 +111,7 @@ def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
 def scaled_unit(factor: float, unit: str, metric: str = "") -> str:
     """Return the unit of values in `unit` that were multiplied by `factor`: `ms` for 0.001 and
     `us`. A factor that belongs to no unit is named in the text."""
+    # The scales that `scale_for` chooses for values of all usual magnitudes.
     known = (scale_for([10.0**power], unit, metric) for power in range(-12, 16))
     for scale in known:
         if math.isclose(scale.factor, factor):
@@ -148,7 +155,7 @@ def half_width(low: float | None, high: float | None) -> float | None:
 
 def number(value: float | None, half_width: float | None = None) -> str:
     """Format a value to the decimal place that its half-width (in the same unit) justifies, with
-    four digits without a half-width; `–` for None."""
+    four digits without a half-width; `–` for None, NaN and infinity."""
     if value is None or not math.isfinite(value):
         return "–"
     if not value and not half_width:
@@ -157,7 +164,7 @@ def number(value: float | None, half_width: float | None = None) -> str:
 
 
 def estimate(mean: float | None, half_width: float | None) -> str:
-    """Format `mean ± half-width`, both to the same decimal place; the mean alone without a
+    """Format `mean ± half-width`, both to the same decimal place; the mean alone without a finite
     half-width."""
     if mean is None or half_width is None or not math.isfinite(mean + half_width):
         return number(mean)
@@ -168,8 +175,8 @@ def estimate(mean: float | None, half_width: float | None) -> str:
 
 
 def _step(magnitude: float, steps: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    """Return the largest step (size, name of the unit) that is not above the magnitude; the
-    smallest step if all are."""
+    """Return the largest step (size, name) that is not above the magnitude; the smallest step if
+    all are."""
     chosen = steps[0]
     for step in steps:
         # From 0.9995 of a unit on, rounding would print 1000 of the unit below.
@@ -179,16 +186,18 @@ def _step(magnitude: float, steps: tuple[tuple[float, str], ...]) -> tuple[float
 
 
 def _decimals(value: float, half_width: float | None) -> int:
-    """Return the number of decimal places to show. It is negative to round before the decimal
-    point."""
+    """Return the number of decimal places to show of a value with this half-width; None or 0: it is
+    not known. The number is negative to round before the decimal point."""
     magnitude = _exponent(value)
     if not half_width or not math.isfinite(half_width):
         return _DIGITS_WITHOUT_INTERVAL - 1 - magnitude
+    # Two significant digits of the half-width.
     justified = 1 - _exponent(half_width)
     return min(justified, _MOST_DIGITS - 1 - magnitude) if value else justified
 
 
 def _exponent(value: float) -> int:
+    """Return the power of ten of a value's first digit; 0 for 0."""
     return math.floor(math.log10(abs(value))) if value else 0
 
 

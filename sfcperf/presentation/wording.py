@@ -10,6 +10,7 @@ from typing import Any
 from sfcperf.counts import count_text
 
 _FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
+"""A number, also with decimals and an exponent."""
 
 
 def of_all_text(part: int, total: int, noun: str) -> str:

@@ -55,7 +55,9 @@ class View:
 
     name: str
     about: str
+    """What it contains, as in VIEWS."""
     rows: int
+    """Number of its rows."""
     columns: Mapping[str, str]
     """Name of a column -> its SQL type."""
 
@@ -145,6 +147,7 @@ def _parquet_views(connection: Any, stores: Sequence[RunStore]) -> None:
     """Create the views `telemetry`, `flows` and `joined`, whose rows stay in Parquet files."""
     from sfcperf.analysis.telemetry import JOINED_COLUMNS
 
+    # File -> (column -> its type, name of the column from which the column `time` is made).
     kinds = {
         RunFile.TELEMETRY: (TELEMETRY.types, "time_ns"),
         RunFile.FLOWS: (FLOWS.types, "window_end_ns"),
@@ -155,8 +158,9 @@ def _parquet_views(connection: Any, stores: Sequence[RunStore]) -> None:
         files = [(run_id, path) for run_id, path in files if path.is_file()]
         for _, path in files:
             check(path, tuple(types))
+        # The view has the levels of the factors in columns of their own, not as JSON.
         columns = {column: _SQL[kind] for column, kind in types.items() if column != "scenario"}
-        extra = f", make_timestamp({time} // 1000) as time" if time else ""
+        extra = f", make_timestamp({time} // 1000) as time" if time else ""  # from ns to us
         _create_view(connection, file.removesuffix(".parquet"), columns, files, extra)
 
 
@@ -168,7 +172,8 @@ def _create_view(
     extra: str = "",
 ) -> None:
     """Create a view of files, with `run_id` and the levels of the factors; without files it is
-    empty.
+    empty. `columns`: name -> SQL type; `files`: (run id, path); `extra`: SQL of a further column,
+    which begins with a comma.
 
     pyarrow reads the files. DuckDB would need permission to open them by name, and with that a
     query could also overwrite them, by `explain analyze copy ...` or `with a as (copy ...) ...`.
@@ -195,6 +200,7 @@ def _close_in(connection: Any) -> None:
 
 
 def _quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

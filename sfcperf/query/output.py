@@ -89,6 +89,8 @@ _WRITERS: Mapping[str, Callable[[Any, TextIO], None]] = {
 
 
 def _rows(batch: pyarrow.RecordBatch) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of a batch, each with its values in the order of the columns. Raises
+    InputError for a date that Python does not have."""
     # Columns are taken by place, because two columns of a query may have the same name.
     try:
         columns = [column.to_pylist() for column in batch.columns]
@@ -103,6 +105,7 @@ def _rows(batch: pyarrow.RecordBatch) -> Iterable[tuple[Any, ...]]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    """Return a line of a table, with cells as wide as their columns; numbers are on the right."""
     aligned = (
         cell.rjust(width) if is_number else cell.ljust(width)
         for cell, width, is_number in zip(cells, widths, numeric, strict=True)
@@ -134,7 +137,8 @@ def _csv_cell(value: Any) -> Any:
 
 
 def _json_value(value: Any) -> Any:
-    """Convert a value to one that JSON has: NaN and infinities become null."""
+    """Convert a value to one that JSON has: NaN and infinities become null, durations become
+    seconds; moments and bytes are as in CSV."""
     if isinstance(value, bool):
         return value
     if isinstance(value, float):

@@ -25,8 +25,8 @@ Row = Mapping[str, Any]
 
 _TIMES = ("started_at", "ended_at")
 _KINDS = {"str": "string", "TrialStatus": "string", "int": "int64", "bool": "bool_"}
-"""Annotation of a record's field -> Arrow type. Floats are `float64`; any other type becomes JSON
-text."""
+"""Annotation of a record's field -> Arrow type. Floats are `float64`; values of any other type
+become JSON text."""
 
 _OF_TRIAL = ("scenario_id", "trial_id", "round", "probe", "label", "status")
 """Columns that rows about a trial, such as samples, have of it."""
@@ -39,6 +39,7 @@ _ESTIMATE = {
 """Columns of a summary: its declared centre (which `centre` names), the ends of its interval, and
 why there is none."""
 _WITH_FACTORS = ("trials", "warmup", "samples", "failed_attempts", "summaries", "scenarios")
+"""Tables that have a column for each factor, with the level in the row's `scenario`."""
 
 
 def read_run(store: RunStore) -> dict[str, list[Row]]:
@@ -46,6 +47,7 @@ def read_run(store: RunStore) -> dict[str, list[Row]]:
     folder is damaged."""
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     scenarios = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
+    # A library may write a run.json without scenarios; trials always have their levels.
     scenarios |= {record.scenario_id: record.scenario for record in trials}
     tags = (store.document(RunFile.TAGS) or {}).get("tags", [])
     rows: dict[str, Iterable[Row]] = {
@@ -130,8 +132,8 @@ def _columns() -> dict[str, dict[str, str]]:
 def _summary(row: Summary) -> Row:
     """Return the row of a summary, with the centre that the workflow declares in columns of its
     own: queries need not choose between the columns of mean and median."""
-    found = row.estimate()
-    values = (found.value, found.low, found.high, found.withheld)
+    estimate = row.estimate()
+    values = (estimate.value, estimate.low, estimate.high, estimate.withheld)
     return {**vars(row), **dict(zip(_ESTIMATE, values, strict=True))}
 
 
@@ -147,6 +149,7 @@ def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
 
 
 def _samples(trial: TrialRecord) -> Iterator[Row]:
+    """Yield the rows of a trial's samples, numbered from 0."""
     for number, sample in enumerate(trial.samples):
         yield {**_common(trial), "sample": number, **sample}
 
@@ -181,6 +184,8 @@ def _table(
 
 
 def _array(name: str, kind: str, rows: Sequence[Row]) -> pyarrow.Array:
+    """Return the column `name` of the rows; null where a row lacks it. `kind`: an Arrow type, or
+    `time`."""
     import pyarrow
 
     if kind == "time":
@@ -190,11 +195,13 @@ def _array(name: str, kind: str, rows: Sequence[Row]) -> pyarrow.Array:
 
 
 def _plain(value: Any) -> Any:
+    """Turn a mapping of any kind into a dict; other values stay as they are."""
     return dict(value) if isinstance(value, Mapping) else value
 
 
 def _time(text: Any) -> datetime | None:
-    """Convert a moment to UTC without a zone, because SQL compares that with plain literals."""
+    """Convert a moment to UTC without a zone, because SQL compares that with plain literals; None
+    stays None. Raises InputError for anything else."""
     if text is None:
         return None
     try:

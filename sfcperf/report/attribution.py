@@ -14,6 +14,7 @@ from sfcperf.report.bar_axis import BarAxis
 from sfcperf.results.store import RunFile, RunStore
 
 _LEFT, _RIGHT = 0.5, 3.5
+"""Margins of the axis, in per cent of the page's width."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def attribution_section(run: RunStore) -> AttributionSection | None:
 
 
 def _group(run: RunStore, group: BarGroup) -> Group:
+    """Prepare the bars and numbers of one probe and direction for the template."""
     scale = group.scale
+    # The unit of the table suits the shortest part, but is no finer than µs.
     fine = units.scale_for([max(_least(group), 1.0)], "us")
     paths = [bar.path for bar in group.bars]
     return Group(
@@ -84,9 +87,12 @@ def _group(run: RunStore, group: BarGroup) -> Group:
 
 
 def _note(bar: Bar, scale: units.Scale) -> str:
+    """Return the times of a bar in words, such as `VNFs 12 µs, end to end 20 µs, residual 8 µs (40
+    % of end to end)`. What is not known is left out."""
     named = {"VNFs": bar.sum, "end to end": bar.end, "residual": bar.residual}
     texts = {name: time.text(scale) for name, time in named.items() if time is not None}
     with_share = [("residual", bar.residual)]
+    # Without other parts, the share of the VNFs is what the residual's leaves of 100 %.
     if bar.path["parts"] and bar.residual is not None:
         with_share.append(("VNFs", bar.sum))
     for name, time in with_share:
@@ -97,7 +103,8 @@ def _note(bar: Bar, scale: units.Scale) -> str:
 
 
 def _remarks(bars: Sequence[Bar]) -> Iterator[tuple[str, str]]:
-    """Yield each remark once, with the scenarios that it is about; empty if it is about all."""
+    """Yield (scenarios, remark), each remark once. The scenarios are an empty text if the remark is
+    about all of them."""
     scenarios: dict[str, list[str]] = {}
     for bar in bars:
         for sentence in bar.path["remarks"]:

@@ -33,7 +33,9 @@ class Row:
 
 
 def is_sampled(member: Document) -> bool:
-    """Whether the monitor pptmon watched: without it, nothing is known of single VNFs."""
+    """Whether the monitor pptmon watched: without it, nothing is known of single VNFs. `member`: a
+    path in attribution.json."""
+    # Only pptmon gives VNFs times, or says that it cannot see them.
     return any(function["time"] or not function["seen"] for function in member["functions"])
 
 
@@ -61,18 +63,20 @@ def table_rows(member: Document, scale: units.Scale) -> Iterator[Row]:
 def _row(
     what: str,
     kind: str,
-    found: Document | None,
+    estimate: Document | None,
     scale: units.Scale,
     captured: str = "",
     difference: str = "",
     *,
     total: bool = False,
 ) -> Row:
-    found = found or {}
-    half = units.half_width(found.get("ci_low_us"), found.get("ci_high_us"))
+    """Make a row. `estimate` is from attribution.json; None makes a row without numbers."""
+    estimate = estimate or {}
+    # None without an interval, and 0 if all trials are equal.
+    half = units.half_width(estimate.get("ci_low_us"), estimate.get("ci_high_us"))
 
     def shown(key: str, half_width: float | None = None) -> str:
-        return scale.number(found[key], half_width) if found.get(key) is not None else ""
+        return scale.number(estimate[key], half_width) if estimate.get(key) is not None else ""
 
     interval = f"{shown('ci_low_us', half)} … {shown('ci_high_us', half)}" if half else ""
     if half == 0:
@@ -85,16 +89,17 @@ def _row(
         interval=interval,
         median=shown("median_us"),
         p99=shown("p99_us"),
-        trials=str(found.get("trials", 0)),
-        samples=str(found["samples"]) if "samples" in found else "",
+        trials=str(estimate.get("trials", 0)),
+        samples=str(estimate["samples"]) if "samples" in estimate else "",
         captured=captured,
         difference=difference,
     )
 
 
-def _estimate(found: Document | None, scale: units.Scale) -> str:
-    if found is None:
+def _estimate(estimate: Document | None, scale: units.Scale) -> str:
+    """Return an estimate as `mean ± half-width`; empty for None."""
+    if estimate is None:
         return ""
     return scale.estimate(
-        found["mean_us"], units.half_width(found["ci_low_us"], found["ci_high_us"])
+        estimate["mean_us"], units.half_width(estimate["ci_low_us"], estimate["ci_high_us"])
     )

@@ -13,6 +13,7 @@ _LABEL_WIDTH = 0.85
 """Width of a character in per cent of a page of 860 pixels. Narrower pages leave the names to the
 legend."""
 _TICKS = 6
+"""Largest number of steps between the ticks of an axis."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class BarAxis:
         most = self.extent_us * self.scale.factor
         if most <= 0:
             return [(self.x(0), "0")]
+        # The smallest step that is 1, 2 or 5 times a power of ten and makes no more than _TICKS.
         size = 10.0 ** floor(log10(most / _TICKS))
         step = next(size * n for n in (1, 2, 5, 10) if most / (size * n) <= _TICKS)
         count = int(most / step) + 1
@@ -62,4 +64,5 @@ class BarAxis:
 
     @property
     def _per_us(self) -> float:
+        """Per cent of the page's width that a microsecond takes."""
         return (100 - self.left - self.right) / (self.extent_us or 1.0)

@@ -22,7 +22,8 @@ _PLAIN = units.Scale(1.0, "")
 
 @dataclass(frozen=True)
 class KindRow:
-    """A kind of attack in a scenario; shares with their intervals."""
+    """A kind of attack in a scenario; shares are texts with their intervals, such as
+    `97.8 % [97.1, 98.4]`."""
 
     kind: str
     flows: str
@@ -68,6 +69,8 @@ def blocking(summaries: Sequence[Summary], trials: Sequence[TrialRecord]) -> lis
 
 
 def _counts(trials: Sequence[TrialRecord], scenario_id: str, label: str) -> tuple[str, ...]:
+    """Return the medians of the notes in _CONFUSION over the valid trials of a scenario and probe;
+    a dash for a note that no trial has."""
     notes = [
         record.notes
         for record in trials
@@ -78,6 +81,8 @@ def _counts(trials: Sequence[TrialRecord], scenario_id: str, label: str) -> tupl
 
 
 def _scenario(rows: _Rows, confusion: tuple[str, ...], label: str) -> ScenarioRow:
+    """Make the row of a scenario. `label`: the probe's, for the title; empty if the run has only
+    this one."""
     first = next(iter(rows.values()))
     shares = ("recall", "fpr", "attack_packets_blocked_ratio", "benign_packets_lost_ratio")
     recall, fpr, blocked, lost = (_shown(rows, name, _SHARE) for name in shares)
@@ -97,6 +102,7 @@ def _scenario(rows: _Rows, confusion: tuple[str, ...], label: str) -> ScenarioRo
 
 
 def _kinds(rows: _Rows) -> Iterator[KindRow]:
+    """Yield a row for each kind of attack, by name."""
     kinds: dict[str, dict[str, Summary]] = {}
     for row in rows.values():
         if (found := kind_of(row.probe, row.metric)) is not None:
@@ -113,15 +119,16 @@ def _kinds(rows: _Rows) -> Iterator[KindRow]:
 
 
 def _count(rows: _Rows, metric: str) -> str:
+    """Return the estimate of a metric as a whole number; a dash if there is none."""
     value = rows[metric].estimate().value if metric in rows else None
     return "–" if value is None else f"{value:,.0f}"
 
 
 def _shown(rows: _Rows, metric: str, scale: units.Scale) -> str:
     """Return the estimate of a metric, such as `97.8 % [97.1, 98.4]`; a dash if there is none."""
-    found = rows[metric].estimate() if metric in rows else None
-    if found is None or found.value is None:
+    estimate = rows[metric].estimate() if metric in rows else None
+    if estimate is None or estimate.value is None:
         return "–"
-    half = units.half_width(found.low, found.high)
-    text = scale.with_unit(scale.number(found.value, half))
-    return text if not half else f"{text} {scale.interval(found.low, found.high)}"
+    half = units.half_width(estimate.low, estimate.high)
+    text = scale.with_unit(scale.number(estimate.value, half))
+    return text if not half else f"{text} {scale.interval(estimate.low, estimate.high)}"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Scenario
 
+# Lengths in CSS pixels.
 _BOX_WIDTH = 112
 _BOX_HEIGHT = 50
 _GAP = 14
@@ -30,6 +31,7 @@ class Box:
     title: str
     detail: str
     x: float
+    """Upper left corner, like `y`."""
     y: float
 
 
@@ -54,7 +56,8 @@ class Wire:
     x2: float
     label: str
     level: int
-    """0: straight between neighbours; else how far it is bent around nodes in between."""
+    """Number of nodes between the two. 0: it is straight; else it is bent below them, the farther
+    the more there are."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ def draw(scenario: Scenario, encapsulation: str, spi: int) -> Drawing:
         nodes.append(NodeBox(name, sff, x, width, boxes))
         x += width + _NODE_GAP
     wires = tuple(_wires(scenario, nodes))
+    # Room below the nodes for bent wires, which the template draws 14 pixels lower per level.
     bend = 16 * max((wire.level for wire in wires), default=0)
     height = Drawing.node_height + bend + 2
     return Drawing(
@@ -144,7 +148,7 @@ def _stops(
             stops.append((function.node, "more", title, f"{function.name} to {last.name}"))
         if function in hidden:
             continue
-        si = scenario.chain.initial_si - function.position + 1
+        si = scenario.chain.initial_si - function.position + 1  # with which a packet reaches it
         detail = f"SI {si} → {si - 1}" if has_nsh else function.type
         stops.append((function.node, "function", function.name, detail))
     stops.append((scenario.server.node, "endpoint", "server", "destination"))
@@ -160,14 +164,15 @@ def _wires(scenario: Scenario, nodes: Sequence[NodeBox]) -> Iterable[Wire]:
         first, second = sorted(places[name] for name in link.between)
         left, right = nodes[first], nodes[second]
         label = f"{link.rate_bps / 1e6:g} Mbit/s" if link.rate_bps else ""
-        span = second - first - 1
+        level = second - first - 1
         ends = (left.x + left.width, right.x)
-        if span:
+        if level:
             ends = (left.x + left.width / 2, right.x + right.width / 2)
-        yield Wire((left.name, right.name), *ends, label, span)
+        yield Wire((left.name, right.name), *ends, label, level)
 
 
 def _note(scenario: Scenario, encapsulation: str, spi: int | None) -> str:
+    """Describe the chain in a sentence."""
     chain = scenario.chain
     if not chain.functions:
         return "No SF: the baseline between the endpoints."

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _POINTS_PER_CURVE = 300
 _POINTS_OF_TRIALS, _FEWEST_PER_TRIAL = 3000, 20
-"""Points in the thin curves of a scenario's trials: of all curves together, and the least number in
-one of them, which counts for more."""
+"""Most points in the thin curves of a scenario's trials together. Each curve may have
+_FEWEST_PER_TRIAL all the same, however many curves there are."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,10 @@ def chart(
     files: Sequence[str] = (),
     link: Callable[[TrialRecord], str] = trial_link,
 ) -> MetricChart:
-    """Make an interactive chart of a figure. `trials`: index of all trials, with which the plot was
-    resolved; `fits`: name of a series -> its line; `link`: where a click on a trial's point
-    goes."""
+    """Make an interactive chart of a figure, whose data templates/page.js (sfcperf.presentation)
+    draws. `identity`: id of its element in the page; `trials`: index of all trials, with which the
+    plot was resolved; `fits`: name of a series -> its line; `files`: as MetricChart.files; `link`:
+    where a click on a trial's point goes."""
     spec, fits = plot.spec, fits or {}
     of_probe = trials.of_probe(spec.probe)
     is_time = spec.kind == "time"
@@ -88,7 +89,7 @@ def chart(
     return MetricChart(
         identity,
         spec.title,
-        note(plot, (), printed=False),
+        note(plot, (), printed=False),  # without the fits, which have a table of their own
         data,
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
         f"{count_text(len(of_probe), 'trial')}.",
@@ -106,6 +107,7 @@ def chart(
 def _drawn_series(
     plot: Plot, fits: Mapping[str, LineFit], link: Callable[[TrialRecord], str]
 ) -> list[dict[str, Any]]:
+    """Return `series` of the chart's data: distributions, curves over time, or points."""
     if plot.is_distribution:
         return _distributions(plot)
     if plot.spec.kind == "time":
@@ -123,6 +125,8 @@ def _series(
     fit: LineFit | None,
     link: Callable[[TrialRecord], str],
 ) -> dict[str, Any]:
+    """Return a series of points: large ones for means or medians, small ones for trials. A scenario
+    without a valid trial has no large point, but its trials are drawn."""
     shown = [point for point in series.points if point.state != "missing"]
     return {
         "name": str(escape(series.name)),
@@ -134,15 +138,16 @@ def _series(
 
 
 def _centre(plot: Plot, point: Point) -> dict[str, Any]:
+    """Return a large point: mean or median with its interval, in the unit of the y axis."""
     row, scale = point.summary, plot.spec.y_scale
     assert row is not None  # a missing point is not drawn
-    found = plot.estimate(row)
-    assert found.value is not None
+    estimate = plot.estimate(row)
+    assert estimate.value is not None
     return {
         "x": plot.position(point.level),
-        "y": found.value * scale,
-        "low": None if found.low is None else found.low * scale,
-        "high": None if found.high is None else found.high * scale,
+        "y": estimate.value * scale,
+        "low": None if estimate.low is None else estimate.low * scale,
+        "high": None if estimate.high is None else estimate.high * scale,
         "trusted": point.state == "trusted",
         "text": _centre_text(plot, row),
     }
@@ -151,14 +156,14 @@ def _centre(plot: Plot, point: Point) -> dict[str, Any]:
 def _centre_text(plot: Plot, row: Summary) -> str:
     """Return the hover text of a mean or median. Plotly renders it as HTML, so that all words of
     the user are escaped."""
-    found, centre = plot.estimate(row), plot.centre
-    scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
-    half_width = found.half_width
+    estimate, centre = plot.estimate(row), plot.centre
+    scale = units.scale_for([estimate.value or 0.0], row.unit, row.metric)
+    half_width = estimate.half_width
     if half_width is None:
-        number = f"{centre} {scale.quantity(found.value)}, no interval: {found.withheld}"
+        number = f"{centre} {scale.quantity(estimate.value)}, no interval: {estimate.withheld}"
     else:
-        ends = scale.interval(found.low, found.high)
-        shown = f"{scale.number(found.value, half_width)} {ends}"
+        ends = scale.interval(estimate.low, estimate.high)
+        shown = f"{scale.number(estimate.value, half_width)} {ends}"
         number = f"{centre} {scale.with_unit(shown)} ({100 * row.confidence:g} % CI)"
     excluded = f", {len(row.excluded)} excluded" if row.excluded else ""
     title = f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"
@@ -181,6 +186,7 @@ def _trials(plot: Plot, point: Point, link: Callable[[TrialRecord], str]) -> lis
 
 
 def _trial_text(record: TrialRecord, metric: str, value: float) -> str:
+    """Return the hover text of a trial's point, in HTML."""
     unit = next(s["unit"] for s in record.samples if s["metric"] == metric)
     shown = units.scale_for([value], unit, metric).quantity(value)
     lines = [f"<b>{escape(record.trial_id)}</b>", f"{shown}, {record.status}"]
@@ -189,6 +195,7 @@ def _trial_text(record: TrialRecord, metric: str, value: float) -> str:
 
 
 def _fit_line(plot: Plot, series: Series, fit: LineFit) -> dict[str, Any]:
+    """Return a fitted line from the first to the last level of a series."""
     ends = [plot.position(series.points[0].level), plot.position(series.points[-1].level)]
     y = [(fit.intercept + fit.slope * x) * plot.spec.y_scale for x in ends]
     return {"x": ends, "y": y, "text": fit_text(fit)}
@@ -212,7 +219,8 @@ def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
 
 def _distributions(plot: Plot) -> list[dict[str, Any]]:
     """Return for each scenario a curve over all samples of its valid trials, and a thin curve for
-    each of these trials. Curves are thinned evenly by rank."""
+    each of these trials (`trials`; None if each trial has one number). Curves are thinned evenly by
+    rank."""
     curves = []
     for index, (name, point) in enumerate(zip(curve_names(plot), plot.points, strict=True)):
         trials = plot.samples(point)
@@ -258,24 +266,26 @@ def _curves(plot: Plot) -> list[dict[str, Any]]:
 
 
 def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
-    """Return the outline of a distribution's band; None if it has no band."""
+    """Return the outline of a distribution's band, along its lower ends and back along its upper
+    ones; None if it has no band."""
     found, scale = plot.band(point), plot.spec.y_scale
     if not found:
         return None
     there, back = (
         [percentile.low * scale for percentile in found],
-        [one.high * scale for one in found],
+        [percentile.high * scale for percentile in found],
     )
     shares = [percentile.percent / 100 for percentile in found]
     return {"x": [*there, *reversed(back)], "y": [*shares, *reversed(shares)]}
 
 
 def _table_row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, str]:
+    """Return the row of a point in MetricChart.rows. `name`: that of its series."""
     row, scale = point.summary, units.Scale(plot.spec.y_scale, "")
     level = plot.tick_text(point.level)
     if row is None or row.mean is None:
         return name, level, "–", "–", "0", "no valid trial"
     remark = "" if point.state == "trusted" else "some trials excluded"
-    found = plot.estimate(row)
-    value = scale.number(found.value, found.half_width)
-    return name, level, value, scale.interval(found.low, found.high), str(row.n), remark
+    estimate = plot.estimate(row)
+    value = scale.number(estimate.value, estimate.half_width)
+    return name, level, value, scale.interval(estimate.low, estimate.high), str(row.n), remark

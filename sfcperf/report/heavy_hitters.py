@@ -27,6 +27,7 @@ _REASONS = {
     "ip": "the IP header is malformed or the packet too short for its ports",
     "truncated": "they end inside a header",
 }
+"""Reason in a metric's name (`unparsed_REASON`) -> why such frames were not monitored."""
 
 _MOST = 1e15
 """Larger numbers cannot come from a counter, and are ignored."""
@@ -53,6 +54,8 @@ _LARGEST = f"""
     QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY sum(packets) DESC, {_FLOW}) <= ?
     ORDER BY {_KEY}, sum(packets) DESC, {_FLOW}
 """
+"""The largest flows of each function, as many as the parameter says. After _KEY come the columns
+that `_row` takes; the last one is the number of all flows that the function listed."""
 _PACKETS = 7
 """Index of a flow's packets in a row of a group, after the columns of _FLOW."""
 _TOTALS = f"""
@@ -62,6 +65,7 @@ _TOTALS = f"""
     WHERE (metric IN ? OR starts_with(metric, ?)) AND value BETWEEN 0 AND {_MOST}
     GROUP BY trials.scenario_id, label, source, metric ORDER BY ALL
 """
+"""A _Total for each function and metric. Parameters: names of metrics, and a prefix of others."""
 _METRICS = (
     flows.MONITORED_PACKETS,
     flows.MISSING_FLOWS,
@@ -117,10 +121,15 @@ class _Total:
 
 @dataclass
 class _Group:
+    """What a function listed and counted while a probe ran on a scenario."""
+
     rows: list[Sequence[Any]] = field(default_factory=list)
+    """Rows of _LARGEST, without _KEY."""
     totals: dict[str, _Total] = field(default_factory=dict)
+    """Metric -> its total."""
 
     def total(self, metric: str) -> _Total:
+        """Return the total of a metric; zeros if the function did not report it."""
         return self.totals.get(metric, _Total())
 
 
@@ -168,7 +177,7 @@ def _groups(
 
 def _table(title: str, group: _Group) -> FlowTable:
     monitored = group.total(flows.MONITORED_PACKETS)
-    listed = group.rows[0][-1] if group.rows else 0
+    listed = group.rows[0][-1] if group.rows else 0  # all flows: the same number in each row
     return FlowTable(
         title,
         f"{monitored.sum:,} packets were monitored in {count_text(monitored.windows, 'window')} "
@@ -180,6 +189,7 @@ def _table(title: str, group: _Group) -> FlowTable:
 
 
 def _row(row: Sequence[Any], all_trials: int) -> FlowRow:
+    """Make the row of a flow from one of _Group.rows. `all_trials`: number of all valid trials."""
     spi, si, source, source_port, destination, destination_port, protocol = row[:7]
     packets, size_bytes, windows, trials, at_most, unverified = row[7:13]
     of_packets, of_windows, _ = row[13:]
@@ -222,6 +232,7 @@ def _warnings(group: _Group) -> Iterator[str]:
             f"here{larger}. More iblt_cells, a higher threshold or shorter windows leave fewer."
         )
     elif unlisted.sum:
+        # A table of flows that is full counts the packets that it misses, and not their flows.
         yield (
             f"In {_some_windows(unlisted)}, the table of flows was full: "
             f"{count_text(unlisted.sum, 'packet')} of other flows are missing here. A larger "

@@ -68,11 +68,13 @@ def write_report(runs: Sequence[RunData], target: Path) -> None:
 
 
 def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
-    """Return facts of host, versions, infrastructure and workflow that differ between the runs.
-    Facts that change whenever a machine is read are left out."""
+    """Return facts of host, versions, infrastructure and workflow in which a run differs from the
+    first one. Facts that change whenever a machine is read are left out."""
     from sfcperf.analysis.comparison import Side, differences, read_side
 
     first, *rest = [read_side(Side(run.label, run.store)) for run in runs]
+    # Kind and name of a fact -> number of a run -> its value, where it is not that of the first
+    # run; `baselines` has that.
     found: dict[tuple[str, str], dict[int, Any]] = {}
     baselines: dict[tuple[str, str], Any] = {}
     for number, other in enumerate(rest, 1):
@@ -91,6 +93,7 @@ def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
 
 
 def _row(number: int, run: RunData, folder: Path) -> RunRow:
+    """Make the row of a run. `number`: its place, from 0; `folder`: that of the page, for links."""
     manifest = run.store.manifest()
     return RunRow(
         letter_of(number),
@@ -110,7 +113,7 @@ def _charts(
     """Return the charts of primary metrics, the workflow's figures first, and all other charts."""
     index = TrialIndex(results.trials)
     chosen = chosen_figures(runs, results, FigureRequest())
-    shown = [replace(spec, fit="none") for spec in chosen]
+    shown = [replace(spec, fit="none") for spec in chosen]  # this page has no fitted lines
     covered = {(spec.probe, spec.metric) for spec in shown}
     others = automatic(results.summaries, results.scenarios)
     shown += [spec for spec in others if (spec.probe, spec.metric) not in covered]
@@ -136,6 +139,7 @@ def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str
     }
 
     def link(record: TrialRecord) -> str:
+        # Among many runs, each trial's scenario has the label of its run.
         run = str(record.scenario[RUN]) if len(runs) > 1 else runs[0].label
         report = reports.get(run)
         return f"{report}#{trial_anchor(record.trial_id)}" if report else ""
@@ -144,4 +148,5 @@ def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str
 
 
 def _text(value: object) -> str:
+    """Return a fact as text of limited length; a dash where a run lacks it."""
     return "–" if value is None else shortened(level_text(value), _LONGEST_VALUE)

@@ -59,7 +59,8 @@ _WATCHED = (
         "max_frequency_drop_ratio",
     ),
 )
-"""Key of the evidence, title, unit, what it is, the limit's name (empty: it is not judged)."""
+"""Key of the evidence, title, unit, what it is, the limit's name (empty: it is not judged). The
+keys are those of TrialRecord.noise, the limits fields of NoiseGate."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def noise_section(
 
 
 def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
-    """Return the limits of the run's noise gate; None when it had none."""
+    """Return the limits of the run's noise gate; None when it had none. Its other fields have their
+    defaults."""
     gate = manifest["design"].get("noise_gate")
     if gate is None:
         return None
@@ -150,6 +152,7 @@ def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -
 
 
 def _lead(manifest: Mapping[str, Any], watched: Sequence[TrialRecord]) -> Iterator[str]:
+    """Yield the sentences at the start of the section. `watched`: trials with evidence."""
     account = manifest.get("noise")
     if isinstance(account, Mapping):
         text = account_text(account).removeprefix(GATE_REASON)
@@ -164,6 +167,7 @@ def _lead(manifest: Mapping[str, Any], watched: Sequence[TrialRecord]) -> Iterat
 
 
 def _outside(trials: Sequence[TrialRecord]) -> Iterator[OutsideTrial]:
+    """Yield the trials outside the gate, each with all of its reasons."""
     reruns = {record.rerun_of: record.trial_id for record in trials if record.rerun_of}
     for record in trials:
         if is_outside(record):
@@ -181,10 +185,12 @@ def _chart(
     meaning: str,
     limit_name: str,
 ) -> Chart | str:
-    """Draw one kind of evidence; return a sentence instead if it was not observed or never
-    changed."""
+    """Draw one kind of evidence; return a sentence instead if it was not observed or never changed.
+    `watched`: trials with evidence; `start`: Unix time of the run's first trial, seconds; the last
+    five: an entry of _WATCHED."""
     seen = [record for record in watched if isinstance(record.noise.get(key), int | float)]
     if not seen:
+        # Where the frequency is not known, `frequency_source` says why.
         why = {record.noise.get("frequency_source", "") for record in watched}
         reason = "; ".join(sorted(filter(None, why))) if "frequency" in key else "not observed"
         return f"{title}: {reason or 'not observed'}."
@@ -211,6 +217,7 @@ def _chart(
 
 
 def _sentinel(readings: Sequence[Reading], start: float) -> Chart:
+    """Draw the readings that have a value, and the median with which each was compared."""
     measured = [reading for reading in readings if reading.value is not None]
     first = measured[0]
     scale = units.scale_for([r.value or 0.0 for r in measured], first.unit, first.metric)
@@ -227,14 +234,15 @@ def _sentinel(readings: Sequence[Reading], start: float) -> Chart:
         y = [(r.reference or 0.0) * scale.factor for r in known]
         series.append(_line("median so far", x(known), y, 6))
     title = f"Sentinel: {units.metric_title(first.metric)}"
-    lost = len(readings) - len(measured)
+    failed = len(readings) - len(measured)
     note = f"{count_text(len(measured), 'measurement')} of a chain without functions."
-    if lost:
-        note += f" {lost} more failed."
+    if failed:
+        note += f" {failed} more failed."
     return Chart("noise-sentinel", title, note, _data(units.axis_label(title, scale.unit), series))
 
 
 def _data(y_label: str, series: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the data of a chart over the time of the run."""
     x_label = units.axis_label("Time since the run's first trial", "s")
     return {"kind": "time", "xLabel": x_label, "yLabel": y_label, "series": series}
 
@@ -247,6 +255,7 @@ def _points(
     style: int,
     scale: units.Scale,
 ) -> dict[str, Any]:
+    """Return a point for each trial, at its start: the value of its evidence `key`."""
     x = [round(_seconds(record.started_at) - start, 3) for record in records]
     y = [float(f"{record.noise[key] * scale.factor:.5g}") for record in records]
     return _scattered(name, x, y, [trial_anchor(r.trial_id) for r in records], style)
@@ -261,7 +270,8 @@ def _scattered(
 
 
 def _line(name: str, x: Sequence[float], y: Sequence[Any], style: int) -> dict[str, Any]:
-    """A joined line for the chart. Its points stand for no trial, so that none links to one."""
+    """A joined line for the chart. Its points stand for no trial, so that none links to one.
+    `style`: number of a palette style."""
     return {
         "name": name,
         "style": palette.style(style).plotly(),
@@ -272,4 +282,5 @@ def _line(name: str, x: Sequence[float], y: Sequence[Any], style: int) -> dict[s
 
 
 def _seconds(at: str) -> float:
+    """Return the Unix time of a moment (ISO 8601), seconds."""
     return datetime.fromisoformat(at).timestamp()

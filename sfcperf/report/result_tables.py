@@ -21,7 +21,9 @@ class ResultRow:
 
     summary: Summary
     anchor: str
+    """Id of the row in the page, for links to it."""
     levels: tuple[str, ...]
+    """Level of each factor of the table; empty for a factor that the scenario lacks."""
     value: str
     """Mean or median of the trials, whichever the metric declares as its centre."""
     interval: str
@@ -75,6 +77,8 @@ def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
 
 
 def _table(group: Sequence[Summary], number: int) -> ResultTable:
+    """Make the table of one probe and metric. `number`: that of the table in the page, by which the
+    rows' anchors are unique."""
     first = group[0]
     values = [value for row in group if (value := row.estimate().value) is not None]
     scale = units.scale_for(values, first.unit, first.metric)
@@ -93,8 +97,10 @@ def _table(group: Sequence[Summary], number: int) -> ResultTable:
 
 
 def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scale) -> ResultRow:
-    found = row.estimate()
-    half = units.half_width(found.low, found.high)
+    """Make the row of a summary. It has a level for each of the table's `factors`; that of a factor
+    which its scenario lacks is empty."""
+    estimate = row.estimate()
+    half = units.half_width(estimate.low, estimate.high)
     spread = "–"
     if row.min is not None and row.max is not None:
         spread = f"{scale.number(row.min, half)} … {scale.number(row.max, half)}"
@@ -102,11 +108,11 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
         row,
         anchor,
         tuple(level_text(row.scenario[name]) if name in row.scenario else "" for name in factors),
-        scale.number(found.value, half),
-        scale.interval(found.low, found.high),
-        found.withheld,
+        scale.number(estimate.value, half),
+        scale.interval(estimate.low, estimate.high),
+        estimate.withheld,
         scale.number(row.mean if row.centre == "median" else row.median, half),
-        scale.number(row.stdev, row.stdev),
+        scale.number(row.stdev, row.stdev),  # to two digits, like a half-width
         spread,
         tuple(_remark(reason, row.excluded) for reason in row.reasons),
         tuple(details(row, scale)),
@@ -152,6 +158,8 @@ def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
 
 
 def _percentiles(row: Summary, scale: units.Scale, prefix: str, percents: tuple[int, ...]) -> str:
+    """Return the percentiles in the fields PREFIXpercent of a summary, such as `p5 1.2, p95 3.4
+    us`; empty if none is known."""
     known = [(p, getattr(row, f"{prefix}{p}")) for p in percents]
     texts = [f"p{p} {_text(value, row, scale)}" for p, value in known if value is not None]
     return f"{', '.join(texts)} {scale.unit}".rstrip() if texts else ""
@@ -179,4 +187,5 @@ def _text(value: float, row: Summary, scale: units.Scale) -> str:
 
 
 def _p(p: float | None) -> str:
+    """Return a p-value as ` (p = 0.03)`; empty if it is not known."""
     return "" if p is None else f" (p = {p:.2g})"

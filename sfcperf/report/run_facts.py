@@ -9,6 +9,7 @@ from sfcperf.presentation.wording import date_and_time, run_s
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
+"""Keys of run.json that the report shows as its environment, in order."""
 _NOTABLE_CORES = 0.05
 """If a monitor uses more CPUs than this while a probe measures, the report says so."""
 
@@ -37,8 +38,9 @@ def monitors(
     cpu_s: Mapping[str, float],
     cores: Mapping[str, float],
 ) -> list[tuple[str, str, str]]:
-    """Return (monitor, its stated cost, what it used). `cpu_s`: CPU time of each monitor;
-    `cores`: CPUs that it used while probes measured; both from sfcperf.results.tables.telemetry."""
+    """Return (monitor, its stated cost, what it used), all as texts. `cpu_s`: CPU time of each
+    monitor, seconds; `cores`: CPUs that it used while probes measured; both from
+    sfcperf.results.tables.telemetry."""
     in_trials_s = sum(record.duration_s for record in trials)
     stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []

@@ -119,6 +119,8 @@ class _Charts:
 def _page(
     run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex, version: str = ""
 ) -> str:
+    """Return the HTML of the page. `figures`: those of the workflow; `index`: all trials of the
+    run; `version`: entity tag of a live page, empty for a file."""
     store, workflow, manifest = run.store, run.workflow, run.store.manifest()
     trials, summaries = run.trials, run.summaries
     charts = _charts(run, figures, index)
@@ -182,6 +184,9 @@ def _of_all_kinds(summaries: Sequence[Summary]) -> list[Summary]:
 
 
 def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
+    """Make the charts: of the workflow's figures, and of each metric that none of them shows.
+    Metrics of single kinds of attacks get none."""
+
     def files(plot: Plot) -> tuple[str, ...]:
         tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv")
         return written_files(run.store, plot.spec.name, *tables)

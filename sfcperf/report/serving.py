@@ -41,8 +41,11 @@ class LivePage:
         self._store = store
         self._lock = threading.Lock()
         self._version = ""
+        """Version of the page that is kept."""
         self._page = b""
+        """The page that is kept; empty before the first one."""
         self._not_before_s = 0.0
+        """Time of the monotonic clock before which no other page is made, seconds."""
 
     def version(self) -> str:
         """Return the entity tag (RFC 9110, 8.8.3) of the page that `page` would return, without
@@ -77,9 +80,12 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     def __init__(self, *args: Any, page: LivePage, folder: Path) -> None:
         self._page = page
         self._is_page = False
+        """Whether the answer is the page, whose scripts the policy of files would forbid."""
         super().__init__(*args, directory=str(folder))
 
     def send_head(self) -> BytesIO | IO[bytes] | None:  # type: ignore[override]
+        """Send the status and the headers, and return a file with the body; None: there is none.
+        The base class calls this for GET and HEAD."""
         self.server.asked(self.connection)
         # Another name than ours is refused: a foreign page could let its own name resolve to this
         # address, and so read the report (DNS rebinding).
@@ -106,6 +112,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             return False
 
     def _send_page(self) -> BytesIO | None:
+        """Send the head of the page, and return its body, as `send_head` does. None if the browser
+        has this version already, or if the run cannot be read."""
         try:
             # HEAD asks for the version alone, and does not make a page.
             version, page = (
@@ -125,6 +133,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return None if known else BytesIO(page)
 
     def end_headers(self) -> None:
+        """Add the headers that all answers have, and the policy of files, then end them."""
         self.send_header("X-Content-Type-Options", "nosniff")
         if not self._is_page:
             self.send_header("Content-Security-Policy", _POLICY)
@@ -154,7 +163,8 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__(*args)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        # The number of threads is bounded: the oldest connection gives way.
+        """Start the thread of a new connection. If there are MOST_THREADS, end the oldest
+        connection first, and wait for a thread to end."""
         if not self._room.acquire(blocking=False):
             for oldest in list(self._open)[:1]:
                 _end(oldest)
@@ -167,6 +177,7 @@ class _Server(http.server.ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in its own thread, then make room for another one."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -183,6 +194,7 @@ class _Server(http.server.ThreadingHTTPServer):
             _end(request)
 
     def shutdown_request(self, request: Any) -> None:
+        """Close a connection, and forget it."""
         self._open.pop(request, None)
         super().shutdown_request(request)
 

@@ -78,6 +78,7 @@ def _withheld(rows: Sequence[Summary]) -> list[str]:
 
 
 def _scale(row: Summary, rows: Sequence[Summary]) -> units.Scale:
+    """Return the scale that a row shares with all of `rows` of the same probe and metric."""
     same = [r.estimate().value for r in rows if (r.label, r.metric) == (row.label, row.metric)]
     return units.scale_for([value for value in same if value is not None], row.unit, row.metric)
 
@@ -87,9 +88,9 @@ def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
     its ends, as it need not be symmetric."""
     from rich.text import Text
 
-    found = row.estimate()
-    text = scale.number(found.value, units.half_width(found.low, found.high))
-    return Text(scale.with_unit(text)), Text(scale.interval(found.low, found.high))
+    estimate = row.estimate()
+    text = scale.number(estimate.value, units.half_width(estimate.low, estimate.high))
+    return Text(scale.with_unit(text)), Text(scale.interval(estimate.low, estimate.high))
 
 
 def _trials(row: Summary) -> Text:
@@ -105,5 +106,6 @@ def _trials(row: Summary) -> Text:
 
 
 def _interval_title(rows: Sequence[Summary]) -> str:
+    """Return the title of the column of intervals: `95 % CI`."""
     levels = sorted({row.confidence for row in rows})
     return " / ".join(f"{100 * level:g} %" for level in levels) + " CI" if levels else "CI"

@@ -35,10 +35,12 @@ def _of_scope(document: Mapping[str, Any], scope: str) -> list[Mapping[str, Any]
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what a coefficient over all trials and the one within scenarios have in common."""
     return tuple(row[name] for name in ("label", "metric", "source", "series", "coefficient"))
 
 
 def _coefficient_text(row: Mapping[str, Any]) -> str:
+    """Return a coefficient with interval and p-value, or why there is none."""
     if row["r"] is None:
         return str(row["reason"])
     p = row["p_holm"]

@@ -31,7 +31,9 @@ _FEWEST_BINS = 20
 _MOST_SOURCES = 24
 
 _FIRST = ("cpu", "memory", "drop", "error")
+"""Words in the names of primary metrics, in the order of the page."""
 _OTHER_RANK = len(_FIRST)
+"""Rank of all other metrics."""
 
 _USE = """
     SELECT metric, scenario_id, any_value(scenario), source, min(unit), avg(value),
@@ -39,6 +41,7 @@ _USE = """
     FROM telemetry WHERE metric NOT IN (SELECT unnest(?)) AND isfinite(value)
     GROUP BY metric, scenario_id, source ORDER BY metric, scenario_id, source
 """
+"""Metric, scenario id, and then the fields of _ResourceUse. Parameter: metrics to leave out."""
 _THINNED = """
     SELECT telemetry.metric, telemetry.source,
            arg_min({'row': row, 't': time_ns, 'v': value, 'id': trial_id}, {'v': value, 'r': row}),
@@ -46,8 +49,9 @@ _THINNED = """
     FROM telemetry JOIN wanted USING (metric, source)
     WHERE isfinite(value) GROUP BY telemetry.metric, telemetry.source, row * bins // ?
 """
-"""Smallest and largest value of each bin. Bins are equal shares of the file's rows, not of time, so
-that a pause in the run takes up none."""
+"""Metric, source, and the observations with the smallest and the largest value of each bin. Bins
+are equal shares of the file's rows, not of time, so that a pause in the run takes up none.
+Parameter: number of rows in the file. Table `wanted`: see `_thinned`."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +83,20 @@ class _ResourceUse:
 
 @dataclass(frozen=True)
 class _Metric:
+    """A metric of telemetry, and what was observed of it."""
+
     name: str
     use: tuple[_ResourceUse, ...]
+    """Each source in each scenario."""
 
     @property
     def rows(self) -> int:
+        """Number of observations."""
         return sum(use.count for use in self.use)
 
     @property
     def largest(self) -> float:
+        """Largest of the maxima, each without its sign."""
         return max(abs(use.most) for use in self.use)
 
     @property
@@ -109,6 +118,7 @@ class _Metric:
 
     @property
     def primary(self) -> bool:
+        """Whether the metric is about CPU, memory or losses."""
         return _rank(self.name) < _OTHER_RANK
 
     def bins(self, all_rows: int) -> int:
@@ -117,6 +127,7 @@ class _Metric:
         points = _POINTS_PER_CHART if self.primary else _POINTS_PER_MINOR_CHART
         if self.rows <= points:
             return all_rows
+        # Two observations of each bin are drawn.
         return max(_FEWEST_BINS, points // (2 * len(self.shown)))
 
 
@@ -163,6 +174,7 @@ def _titles(names: Sequence[str]) -> dict[str, str]:
 
 
 def _metrics(database: duckdb.DuckDBPyConnection) -> list[_Metric]:
+    """Read all metrics but those that monitors report about themselves."""
     groups: dict[str, list[_ResourceUse]] = {}
     for metric, _, *use in database.execute(_USE, [list(OF_MONITORS)]).fetchall():
         groups.setdefault(metric, []).append(_ResourceUse(*use))
@@ -173,12 +185,13 @@ def _thinned(
     database: duckdb.DuckDBPyConnection, metrics: Sequence[_Metric], all_rows: int
 ) -> dict[tuple[str, str], list[_Row]]:
     """Return (metric, source) -> the observations that are drawn, in the order of time."""
-    wanted = [(m.name, source, m.bins(all_rows)) for m in metrics for source in m.shown]
-    lines: dict[tuple[str, str], list[_Row]] = {(name, source): [] for name, source, _ in wanted}
-    if not wanted:
+    drawn = [(m.name, source, m.bins(all_rows)) for m in metrics for source in m.shown]
+    lines: dict[tuple[str, str], list[_Row]] = {(name, source): [] for name, source, _ in drawn}
+    if not drawn:
         return lines
     database.execute("CREATE TABLE wanted (metric VARCHAR, source VARCHAR, bins BIGINT)")
-    database.executemany("INSERT INTO wanted VALUES (?, ?, ?)", wanted)
+    database.executemany("INSERT INTO wanted VALUES (?, ?, ?)", drawn)
+    # By number of its row, an observation counts once, also if it is both smallest and largest.
     rows: dict[tuple[str, str], dict[int, _Row]] = {}
     for metric, source, *extremes in database.execute(_THINNED, [all_rows]).fetchall():
         for found in extremes:
@@ -198,6 +211,8 @@ def _chart(
     start_ns: int,
     drawn: Mapping[tuple[str, str], list[_Row]],
 ) -> TelemetryChart:
+    """Make the chart of a metric. `identity`: id of its element in the page; `start_ns`: Unix time
+    of the first observation; `drawn`: what `_thinned` returned."""
     scale = units.scale_for([metric.largest], metric.use[0].unit, metric.name)
     shown = metric.shown
     lines = [drawn.get((metric.name, source), []) for source in shown]
@@ -245,6 +260,7 @@ def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[
 
 
 def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
+    """Say how much of a metric is drawn: `drawn` observations of `shown` sources."""
     if metric.constant:
         value = scale.quantity(metric.largest)
         observations = count_text(metric.rows, "observation")
@@ -255,11 +271,14 @@ def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
             f"{drawn} of {metric.rows} observations: the smallest and the largest of each bin of "
             "successive ones, so that no peak is lost."
         )
-    left = len({use.source for use in metric.use}) - shown
-    return note + (f" Not drawn: {count_text(left, 'source')} with smaller values." if left else "")
+    undrawn = len({use.source for use in metric.use}) - shown
+    return note + (
+        f" Not drawn: {count_text(undrawn, 'source')} with smaller values." if undrawn else ""
+    )
 
 
 def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:
+    """Return TelemetryChart.use of a metric."""
     return tuple(
         (
             scenario_name(json.loads(use.scenario)),

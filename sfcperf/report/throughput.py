@@ -87,6 +87,8 @@ def throughput_section(store: RunStore, trials: Sequence[TrialRecord]) -> Throug
 
 
 def _group(index: int, group: SearchGroup) -> Group:
+    """Make charts and table of the searches of one scenario and probe. `index` makes the ids of the
+    charts unique."""
     scale = units.scale_for(group.bounds or [group.highest_pps], "1/s")
     loss = _loss_chart(f"throughput-loss-{index}", group, scale)
     latency = _latency_chart(f"throughput-latency-{index}", group, scale)
@@ -110,7 +112,7 @@ def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart 
     series = [_points("loads", counted, scale, 0)] if counted else []
     if limited:
         series.append(_points("limited by the endpoints", limited, scale, 1))
-    for style, (name, goals) in enumerate(group.goals(), 2):
+    for style, (name, goals) in enumerate(group.goals(), 2):  # after the styles of the points
         series += _marks(name, goals, highest, scale, style)
     left_out = len(group.loads("search")) - len(near)
     note = (
@@ -139,6 +141,7 @@ def _marks(
 
 
 def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
+    """Draw percentiles of the latency against load; None if no latency was measured."""
     offered = [(record, load) for record, load in group.loads("latency") if load.latency_us]
     if not offered:
         return None
@@ -162,6 +165,7 @@ def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Cha
 def _points(
     name: str, offered: Sequence[tuple[TrialRecord, OfferedLoad]], scale: units.Scale, style: int
 ) -> dict[str, Any]:
+    """Return a point for each load: its loss ratio in per cent."""
     x = [load.rate_pps * scale.factor for _, load in offered]
     y = [100 * load.loss_ratio for _, load in offered]
     anchors = [trial_anchor(record.trial_id) for record, _ in offered]
@@ -171,6 +175,8 @@ def _points(
 def _line(
     name: str, x: Sequence[float], y: Sequence[float], anchors: Sequence[str | None], style: int
 ) -> dict[str, Any]:
+    """Return a line of a chart. `anchors`: the trial that a click on each point goes to, or None;
+    `style`: number of a palette style."""
     return {
         "name": name,
         "style": palette.style(style).plotly(),
@@ -181,8 +187,9 @@ def _line(
 
 
 def _data(y_label: str, series: Sequence[Mapping[str, Any]], scale: units.Scale) -> dict[str, Any]:
+    """Return the data of a chart against load."""
     return {
-        "kind": "time",
+        "kind": "time",  # page.js draws lines and points over a numeric axis
         "xLabel": load_label(scale),
         "xUnit": packets_unit(scale),
         "yLabel": y_label,
@@ -191,6 +198,8 @@ def _data(y_label: str, series: Sequence[Mapping[str, Any]], scale: units.Scale)
 
 
 def _row(record: TrialRecord, goal: GoalResult, scale: units.Scale) -> GoalRow:
+    """Make the row of a goal; rates that are not known become dashes."""
+
     def shown(rate: float | None) -> str:
         return "–" if rate is None else f"{rate * scale.factor:.5g}"
 

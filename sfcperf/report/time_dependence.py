@@ -47,9 +47,10 @@ def time_dependence_findings(summaries: Sequence[Summary]) -> Iterator[str]:
 def _significant(rows: Sequence[Summary], p_of: Callable[[Summary], float | None]) -> list[Summary]:
     """Return the rows that are significant among all that were tested, in their order.
 
-    Source: Benjamini & Hochberg, Controlling the false discovery rate, JRSS B 57 (1995). With
-    nothing to be found it finds something as seldom as Bonferroni; but the smallest p-value that a
-    permutation test can give does not hide all rows of a large run, as it would from Bonferroni.
+    Source: Benjamini & Hochberg, Controlling the false discovery rate, JRSS B 57 (1995). If nothing
+    depends on time, it reports something as seldom as Bonferroni's correction does. But a
+    permutation test has a smallest p-value, which is above Bonferroni's limit in a large run: then
+    no row would ever be reported. Here, several rows with that p-value can be.
     """
     tested = [(row, p) for row in rows if (p := p_of(row)) is not None]
     # scipy.stats.false_discovery_control does the same, but its import takes a second.
@@ -67,6 +68,7 @@ def _exceeds(row: Summary) -> bool:
 
 
 def _drift(row: Summary) -> str:
+    """Name a row, and its drift if that is known: `ping rtt +12%`."""
     return row_name(row) + ("" if row.drift_ratio is None else f" {row.drift_ratio:+.0%}")
 
 

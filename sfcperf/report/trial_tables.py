@@ -24,9 +24,11 @@ class TrialRow:
     values: tuple[str, ...]
     """Values of the primary metrics, in words; of all metrics if none is primary."""
     others: tuple[str, ...]
+    """Values of the other metrics; empty if none is primary."""
     raw: str | None
     """Folder with the raw output; None when it is not there."""
     details: Mapping[str, Any]
+    """What the page shows only when the row is opened: title -> value."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,12 @@ def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
         evidence = str(traversal(record).get("evidence") or "")
         key = (str(record.deployment.get("id", "")), evidence)
         groups.setdefault(key, []).append(record)
-    first: dict[str, str] = {}
+    first_with: dict[str, str] = {}  # facts of a deployment, as JSON -> id of the first such one
     rows = []
     for (identity, _), group in groups.items():
-        if identity:
+        if identity:  # else the trials failed before there was a deployment
             facts = json.dumps(group[0].deployment.get("facts") or {}, sort_keys=True, default=str)
-            same_as = first.setdefault(facts, identity)
+            same_as = first_with.setdefault(facts, identity)
             rows.append(_proof(group, folder, "" if same_as == identity else same_as))
     return rows
 
@@ -107,6 +109,7 @@ def _values(record: TrialRecord) -> Iterable[tuple[str, str]]:
 
 
 def _proof(group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow:
+    """Make the row of a deployment, whose trials are `group`. `folder`: the run folder."""
     proof = traversal(group[0])
     observed = _evidence(folder, str(proof.get("evidence") or ""))
     return ProofRow(
@@ -142,6 +145,7 @@ def _path(hops: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _index(hop: Mapping[str, Any]) -> str:
+    """Return `SI 255→254, ` or the same of the TTL; empty if neither was observed."""
     for name in ("si", "ttl"):
         if hop.get(name) is not None:
             return f"{name.upper()} {hop[name]}→{hop.get(f'{name}_after')}, "

@@ -118,6 +118,9 @@ def _findings(
     is_alive: bool,
     time_left: str,
 ) -> Iterator[str]:
+    """Yield the findings, in the order in which the page lists them: the headline may name the
+    first one. `trials`: without those that a rerun replaces; `attempts`: those at all trials;
+    `missing`: number of planned trials that are not there."""
     status = manifest["status"]
     if is_alive:
         to_come = [f"{count_text(missing, 'planned trial')} to come"] if missing else []
@@ -187,7 +190,7 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _losses(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Yield a sentence about losses, which the primary numbers beside them do not show."""
+    """Yield a sentence about primary results with losses, which their numbers do not show."""
     found = [
         f"{row_name(row)} {100 * (row.loss_ratio or 0):.2g} %"
         for row in summaries
@@ -225,14 +228,16 @@ def _on_few_trials(row: Summary) -> bool:
 
 
 def _wide(row: Summary) -> bool:
-    """Whether a primary number has too wide an interval. A row with few trials is reported for
-    these, and does not count here."""
+    """Whether a primary number has too wide an interval. A row on few trials, or without an
+    interval, is reported for that, and does not count here."""
     if not row.primary or row.n < MIN_TRIALS or row.estimate().withheld:
         return False
+    # None: the centre is around 0, so that any interval is wide.
     return row.relative_half_width is None or row.relative_half_width > MAX_RELATIVE_HALF_WIDTH
 
 
 def _relative(row: Summary) -> str:
+    """Return the relative half-width of a row with an interval: `±30 %`, or that it is around 0."""
     ratio = row.relative_half_width
     return "around 0" if ratio is None else f"±{100 * ratio:.0f} %"
 
@@ -244,6 +249,7 @@ def _how_many(valid: int, trials: int) -> str:
 def _topic(finding: str) -> str:
     """Return what a finding is about: its first clause, to be continued within a sentence."""
     clause = re.split(r"[,:;.(] |\.$", finding, maxsplit=1)[0].strip()
+    # Within a sentence, only an abbreviation keeps its capital letters.
     return clause if clause[:2].isupper() else clause[:1].lower() + clause[1:]
 
 

@@ -19,6 +19,7 @@ MOST_OPEN = 4
 """Up to so many scenarios of a group, the page shows all of them at once."""
 
 _CORES_WORTH_TELLING = 0.05
+"""CPU cores that a VNF must use to be named as the busiest."""
 
 Document = Mapping[str, Any]
 
@@ -33,7 +34,9 @@ class CostRow:
     difference: str
     """How much less than the first VNF; empty for that one."""
     p: str
+    """P-value of that difference; empty for the first VNF."""
     cpu: str
+    """CPU cores that the VNF used; empty if they were not measured."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,9 @@ class ScenarioCosts:
     title: str
     answer: str
     is_sure: bool
+    """Whether the answer is one VNF. False: the trials cannot tell which one costs most."""
     rows: tuple[CostRow, ...]
+    """The VNFs, those with most time first."""
     rest: str
     """What is known of the time that VNFs do not take."""
     path: Bar
@@ -60,6 +65,7 @@ class CostGroup:
     title: str
     answer: str
     is_sure: bool
+    """Whether it is sure in all scenarios which VNF costs most."""
     styles: Mapping[str, palette.Style]
     axis: BarAxis
     scenarios: tuple[ScenarioCosts, ...]
@@ -105,6 +111,7 @@ def answers(run: RunStore) -> list[str]:
 
 
 def _group(group: BarGroup, bars: Sequence[Bar]) -> CostGroup:
+    """Prepare one probe and direction. `bars`: those of the scenarios that have a ranking."""
     rankings = [bar.path["ranking"] for bar in bars]
     most = max(
         max(f["ci_high_us"] or 0.0, f["centre_us"]) for r in rankings for f in r["functions"]
@@ -128,27 +135,30 @@ def _overall(rankings: Sequence[Document], scenarios: Sequence[ScenarioCosts]) -
     """Say which VNF costs most in how many scenarios, and whether that is sure in all of them."""
     if len(scenarios) == 1:
         return scenarios[0].answer, scenarios[0].is_sure
-    several = [
+    firsts = [
         (ranking["most"][0], one.is_sure)
         for ranking, one in zip(rankings, scenarios, strict=True)
         if len(ranking["functions"]) > 1
     ]
-    told = Counter(name for name, is_sure in several if is_sure)
-    undecided = Counter(name for name, is_sure in several if not is_sure)
-    parts = [f"{name} costs most in {count}" for name, count in told.items()]
+    decided = Counter(name for name, is_sure in firsts if is_sure)
+    undecided = Counter(name for name, is_sure in firsts if not is_sure)
+    parts = [f"{name} costs most in {count}" for name, count in decided.items()]
     parts += [f"{name} took most in {count}, which is open" for name, count in undecided.items()]
-    if alone := len(scenarios) - len(several):
+    if alone := len(scenarios) - len(firsts):
         parts.append(f"{alone} have one VNF that was seen")
     return f"Of {count_text(len(scenarios), 'scenario')}: {'; '.join(parts)}.", not undecided
 
 
 @dataclass(frozen=True)
 class _Words:
-    """Puts the scenarios of a group into words, with all times in one unit."""
+    """Puts the scenarios of a group into words, with all times in one unit. A `ranking` is that of
+    a path in attribution.json: its `functions` have those with most time first. Its `most` names
+    the first one, and all that this one was not shown to exceed."""
 
     scale: units.Scale
 
     def scenario(self, bar: Bar) -> ScenarioCosts:
+        """Put one scenario into words."""
         ranking = bar.path["ranking"]
         answer, is_sure = self._answer(ranking)
         return ScenarioCosts(
@@ -163,8 +173,10 @@ class _Words:
         )
 
     def _answer(self, ranking: Document) -> tuple[str, bool]:
+        """Say which VNF costs most, or why that is open; return also whether it is sure."""
         functions, most = ranking["functions"], ranking["most"]
         first = functions[0]
+        # `{}` is the place of the verb.
         time = f"{first['name']} {{}}: {self._time(first)} per packet"
         if len(functions) == 1:
             return f"{time.format('is the only VNF that was seen')}.", True
@@ -175,6 +187,8 @@ class _Words:
         return f"Open: {self._why_open(ranking)}", False
 
     def _why_open(self, ranking: Document) -> str:
+        """Say why no VNF is shown to cost most, and how many trials would help, if that is
+        known."""
         functions, most, trials = ranking["functions"], ranking["most"], ranking["trials"]
         named = {
             f["name"]: f"{f['name']} ({self.scale.quantity(f['centre_us'])})" for f in functions
@@ -193,10 +207,12 @@ class _Words:
         return f"{sentence}."
 
     def _rows(self, ranking: Document) -> Iterator[CostRow]:
+        """Yield a row for each VNF, those with most time first."""
         first = ranking["functions"][0]["name"]
-        less = {d["less"]: d for d in ranking["differences"] if d["more"] == first}
+        # Name of another VNF -> the difference of the first one to it.
+        to_first = {d["less"]: d for d in ranking["differences"] if d["more"] == first}
         for function in ranking["functions"]:
-            pair, cores = less.get(function["name"]), function["cpu_cores"]
+            pair, cores = to_first.get(function["name"]), function["cpu_cores"]
             yield CostRow(
                 name=function["name"],
                 bar=_alone(function),
@@ -207,14 +223,17 @@ class _Words:
             )
 
     def _difference(self, pair: Document | None) -> str:
+        """Return a difference with its interval; empty for None, the first VNF."""
         if pair is None:
             return ""
         return self._estimate(pair["shift_us"], pair)
 
     def _time(self, function: Document) -> str:
+        """Return the time of a VNF with its interval."""
         return self._estimate(function["centre_us"], function)
 
     def _estimate(self, value: float, interval: Document) -> str:
+        """Return a time (us) with the interval in a document, if that has one."""
         low, high = interval["ci_low_us"], interval["ci_high_us"]
         half = units.half_width(low, high)
         shown = self.scale.number(value, half)
@@ -231,6 +250,7 @@ def _alone(function: Document) -> Part:
 
 
 def _path_axis(bar: Bar) -> BarAxis | None:
+    """Return ScenarioCosts.path_axis of a bar."""
     end = bar.end
     if end is None or end.value_us <= 0 or bar.residual is None:
         return None
@@ -261,8 +281,9 @@ def _rest(bar: Bar) -> str:
 
 
 def _cpu_remarks(functions: Sequence[Document]) -> Iterator[str]:
-    """Yield a remark if another VNF than the slowest uses most CPU: it works beside the way of the
-    packets, which costs CPU and no delay."""
+    """Yield a remark if another VNF than the slowest (the first of `functions`) uses most CPU, and
+    more than twice as much: it works beside the way of the packets, which costs CPU and no
+    delay."""
     known = [f for f in functions if f["cpu_cores"] is not None]
     if len(known) < 2:
         return

@@ -50,17 +50,17 @@ class TokenNeeded:
     def __init__(self, app: Any, token: str, most_body_bytes: int) -> None:
         self._app = app
         self._most_body_bytes = most_body_bytes
-        self._wanted = f"Bearer {token}".encode()
+        self._authorization = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer 401 without a valid token, 411 without a length, 413 to a body that is too large;
         pass everything else on to the app."""
-        if scope["type"] != "http":
+        if scope["type"] != "http":  # only HTTP has requests with a token and a body
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
         header = headers.get(b"authorization", b"")
-        if scope["path"] not in OPEN_PATHS and not hmac.compare_digest(header, self._wanted):
+        if scope["path"] not in OPEN_PATHS and not hmac.compare_digest(header, self._authorization):
             await _answer(send, 401, "a valid token is needed: Authorization: Bearer TOKEN")
             return
         length = headers.get(b"content-length", b"0")
@@ -75,6 +75,7 @@ class TokenNeeded:
 
 
 async def _answer(send: Any, status: int, message: str) -> None:
+    """Answer with a status, and a body like that of all refusals (`Refusal` in answers.py)."""
     body = json.dumps({"error": message, "problems": []}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if status == 401:

@@ -39,7 +39,7 @@ OF_BODIES: Mapping[int, str] = {411: "No Content-Length", 413: "Too large"}
 
 
 def refusals(descriptions: Mapping[int, str]) -> Responses:
-    """Refusals by status, in order, from their descriptions."""
+    """Describe refusals for OpenAPI, sorted by status. `descriptions`: status -> its meaning."""
     return {
         status: {"model": Refusal, "description": text}
         for status, text in sorted(descriptions.items())
@@ -48,5 +48,6 @@ def refusals(descriptions: Mapping[int, str]) -> Responses:
 
 def pointer(place: tuple[int | str, ...]) -> str:
     """JSON pointer (RFC 6901) of a place that pydantic names."""
+    # pydantic appends `[key]` where the key of a mapping is wrong, not its value.
     words = (str(word) for word in place if word != "[key]")
     return "".join("/" + word.replace("~", "~0").replace("/", "~1") for word in words)

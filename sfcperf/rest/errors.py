@@ -15,7 +15,7 @@ _NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Let the app answer requests that FastAPI refuses with a Refusal."""
+    """Let the app answer with a Refusal where FastAPI refuses a request by itself."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -38,6 +38,8 @@ def refusal(status: int, error: str, problems: list[ProblemAnswer] | None = None
 
 
 def _invalid(error: dict[str, Any]) -> ProblemAnswer:
+    """Convert an error as pydantic reports it. `where` is a JSON pointer into the body, or such as
+    `query: NAME`."""
     # `loc` begins with `body`, `path` or `query`. Where text is no JSON, the number of a character
     # follows.
     part, *place = error["loc"]

@@ -22,8 +22,8 @@ def most_idle() -> int:
 
 
 class IdleConnections(Generic[T]):
-    """Remembers since when each connection of a server has been waiting for a request. Only one
-    thread may use it."""
+    """Remembers since when each connection of a server has been waiting for a request: since the
+    first call of `overdue` that lists it. Only one thread may use it."""
 
     def __init__(
         self, longest_s: float = LONGEST_S, now: Callable[[], float] = time.monotonic
@@ -33,8 +33,8 @@ class IdleConnections(Generic[T]):
         self._since: dict[T, float] = {}
 
     def overdue(self, waiting: Iterable[T]) -> list[T]:
-        """Choose those of the connections waiting now that are to be ended: they have waited for
-        too long, or are the oldest of too many. Call it several times a second."""
+        """Return which of the connections that are waiting now are to be ended, because they have
+        waited for too long or are the oldest of too many. Call it several times a second."""
         now = self._now()
         self._since = {each: self._since.get(each, now) for each in waiting}
         oldest_first = sorted(self._since, key=self._since.__getitem__)

@@ -19,7 +19,7 @@ def interface(
     most_body_bytes: int,
 ) -> FastAPI:
     """Make the app. `responses` are those of all paths, for OpenAPI; `token` is what each request
-    must have (RFC 6750)."""
+    must carry (RFC 6750)."""
     app = FastAPI(
         title=title,
         version=sfcperf.__version__,

@@ -62,6 +62,7 @@ def attempt_counts(records: Iterable[TrialRecord]) -> AttemptCounts:
     crashed: Counter[str] = Counter()
     made = 0
     for record in records:
+        # `failed_attempts` lacks the attempt that gave a result.
         made += len(record.failed_attempts) + (record.status != "failed")
         for failed in record.failed_attempts:
             kinds[failed.kind] += 1
@@ -70,5 +71,6 @@ def attempt_counts(records: Iterable[TrialRecord]) -> AttemptCounts:
 
 
 def _counts(made: int, kinds: Counter[FailureKind], crashed: Counter[str]) -> AttemptCounts:
+    """Make AttemptCounts: kinds in the order of FailureKind, without zeros; SFs by name."""
     by_kind = {kind: kinds[kind] for kind in get_args(FailureKind) if kinds[kind]}
     return AttemptCounts(made, by_kind, dict(sorted(crashed.items())))

@@ -67,7 +67,7 @@ def campaigns_of(results: Path, workflow: str) -> list[str]:
     for store, repeat in _repeats(results):
         manifest = store.manifest()
         if manifest["name"] == workflow:
-            # Sorted by the runs' start times, as ids only tell the second.
+            # Campaigns are sorted by this, since their ids tell the time only to the second.
             started = manifest["started_at"]
             began[repeat.campaign] = min(began.get(repeat.campaign, started), started)
     return sorted(began, key=began.__getitem__)

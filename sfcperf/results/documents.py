@@ -96,7 +96,8 @@ def check_schema(schema: str, document: Mapping[str, Any], where: str) -> None:
 
 def trial_document(record: TrialRecord) -> str:
     """Return a trial as a line of trials.jsonl, without its newline. Raises MeasurementError if a
-    sample is not a finite number, which JSON cannot express."""
+    sample is no quantity (`is_number`), or if another number is not finite, which JSON cannot
+    express."""
     for sample in record.samples:
         problem = _sample_problem(sample)
         if problem:
@@ -256,5 +257,5 @@ def _sample_problem(sample: Any) -> str | None:
     value = sample.get("value")
     if is_number(value):
         return None
-    is_some = isinstance(value, (float, int)) and not isinstance(value, bool)
-    return "has no finite value" if is_some else "has no value"
+    is_numeric = isinstance(value, (float, int)) and not isinstance(value, bool)
+    return "has no finite value" if is_numeric else "has no value"

@@ -28,22 +28,25 @@ TAG_PREFIX = "tag_"
 
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
 _STRUCTURED = ["deployment", "packets", "notes", "series", "noise", "failed_attempts", "loss"]
+"""Columns with JSON text, which are left out of CSV."""
 _COUNTED = ("failures", "crashes", "crashed_functions", "loss_ratio")
-"""Columns with counts of failures and losses. Their structured fields are not in CSV."""
+"""Columns with counts of failures and losses, which CSV has instead of `failed_attempts` and
+`loss`."""
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
 def export(store: RunStore, format: Format, target: Path) -> list[Path]:
-    """Write all samples of the run to `target`; returns the written files.
+    """Write all samples of the run to `target`, and telemetry and flows to files beside it
+    (`target_of`), if there are any. Return the written files.
 
-    Columns: `run_id`, the fields of TrialRecord (those with a structure as JSON text; in CSV only
-    reasons: the others make rows of thousands of characters), `failures` (failed attempts),
-    `crashes`, `crashed_functions` and `loss_ratio`, a column `factor_NAME` per factor, a
+    The table of samples has the columns `run_id`, the fields of TrialRecord, `failures` (failed
+    attempts), `crashes`, `crashed_functions` and `loss_ratio`, a column `factor_NAME` per factor, a
     column `tag_NAME` per tag (analysis `enrich`), and `sample` (from 0 within the trial), `metric`,
-    `unit`, `value`. Trials of every status are included: filter on `status`. A trial without
-    samples has one row with empty sample columns, so that failures are visible. Telemetry goes,
-    with the same factor columns and the tags of its sources, to `target_of("telemetry", target)`,
-    flows to `target_of("flows", target)`.
+    `unit`, `value`. Fields with a structure are JSON text; CSV has only `reasons` of them, since
+    the others make rows of thousands of characters. Trials of every status are included: filter on
+    `status`. A trial without samples has one row with empty sample columns, so that failures are
+    visible. Telemetry and flows have the same factor columns; telemetry also has the tags of its
+    sources.
 
     Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
     that is part of the run's own record.
@@ -87,6 +90,7 @@ def _tags(store: RunStore, subject: str) -> dict[str, dict[str, Any]]:
 def _samples_table(
     run_id: str, trials: Sequence[TrialRecord], tags: Mapping[str, Mapping[str, Any]]
 ) -> pyarrow.Table:
+    """Return the table of `export` with a row for each sample. `tags`: tag -> trial id -> value."""
     import pyarrow
 
     rows = [(record, row) for record in trials for row in _sample_rows(record)]
@@ -107,6 +111,7 @@ def _samples_table(
 
 
 def _sample_rows(record: TrialRecord) -> list[dict[str, Any]]:
+    """Return the values of _SAMPLE_COLUMNS for each sample; one empty row without samples."""
     return [{"sample": n, **sample} for n, sample in enumerate(record.samples)] or [{}]
 
 
@@ -122,6 +127,7 @@ def _counted(record: TrialRecord) -> dict[str, Any]:
 
 
 def _type(name: str) -> pyarrow.DataType:
+    """Return the Arrow type of a column of the table of samples."""
     import pyarrow
 
     if name in ("round", "attempts", "sample", "failures", "crashes"):
@@ -137,6 +143,7 @@ def _with_factors(
     JSON."""
     import pyarrow
 
+    # There may be millions of rows: levels are looked up once for each scenario.
     levels = {record.scenario_id: record.scenario for record in trials}
     scenarios = table["scenario_id"].combine_chunks().dictionary_encode()
     known = [levels.get(name, {}) for name in scenarios.dictionary.to_pylist()]
@@ -148,7 +155,8 @@ def _with_factors(
 
 
 def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> pyarrow.Table:
-    """Return telemetry with a column for each tag of its sources."""
+    """Return telemetry with a column for each tag of its sources. `tags`: tag -> source ->
+    value."""
     sources = table["source"].combine_chunks().dictionary_encode()
     for tag, by_source in tags.items():
         known = [by_source.get(name) for name in sources.dictionary.to_pylist()]
@@ -160,6 +168,7 @@ def check_target(store: RunStore, target: Path) -> None:
     """Raise InputError for a target that is a document of the run folder, or not a regular file: an
     export replaces its target."""
     with system_errors_as(InputError, "the export cannot be written", where=target):
+        # A link at the target's own name is not followed: the export replaces it.
         place = target.parent.resolve() / target.name
         is_special = place.exists() and not place.is_file()
     if not place.parent.is_dir():
@@ -194,6 +203,7 @@ def _as_csv(table: pyarrow.Table) -> pyarrow.Table:
 
 
 def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
+    """Write a table into a file, which is there whole or not at all. Raises InputError."""
     import pyarrow.csv
     import pyarrow.parquet
 

@@ -107,6 +107,7 @@ def flow_name(
 
 
 def _end(address: str | None, port: int | None) -> str:
+    """Return one end of a flow, see `flow_name`. A port that is 0 or None is left out."""
     address = address or "*"
     if not port:
         return address

@@ -32,7 +32,7 @@ def append(path: Path, document: str) -> None:
 def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number (from 1) and object of each complete line; nothing if the file does not
     exist. Only one line at a time is in memory. Raises InputError, which names the line, if a line
-    is not a JSON object."""
+    is not a JSON object, or is longer than MAX_DOCUMENT_BYTES."""
     if not path.exists():
         return
     with BufferedReader(open_input(path, "the file")) as file:

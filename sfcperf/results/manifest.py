@@ -88,8 +88,9 @@ def resumed(
     """Return the manifest of an interrupted run that continues now. `tags`: marks of the resources
     that it creates from now on.
 
-    The facts of the first start stay. `problems` names changes of the machine or the software:
-    trials before and after them are not of one population.
+    The facts of the first start stay. `problems` gets changes of the machine or the plug-ins since
+    then, and of the software since the last session: trials before and after a change are not of
+    one population.
     """
     now = utc_now()
     sessions = manifest["sessions"]
@@ -144,6 +145,7 @@ def counts(trials: Iterable[TrialRecord]) -> dict[str, int]:
 def _session(
     tags: Sequence[str], started_at: str, command: Sequence[str], versions: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """Return an entry of `sessions`. It has `tags` only where there are several."""
     session = {
         "tag": tags[0],
         "started_at": started_at,
@@ -175,7 +177,7 @@ def _probes(workflow: Workflow) -> list[dict[str, Any]]:
                 "metrics": [asdict(metric) for metric in metrics],
             }
             for known in entries:
-                if entry.items() <= known.items():
+                if entry.items() <= known.items():  # `known` also has `scenarios`
                     known["scenarios"].append(scenario.id)
                     break
             else:
@@ -184,6 +186,7 @@ def _probes(workflow: Workflow) -> list[dict[str, Any]]:
 
 
 def _monitors(workflow: Workflow) -> list[dict[str, Any]]:
+    """Return an entry for each monitor, with its stated cost. `finish` adds what it used."""
     names = dict.fromkeys(m.monitor for s in workflow.scenarios for m in s.monitors)
     return [
         {"monitor": name, "cost": plugins.load("monitor", name).cost, "cpu_s": None}

@@ -183,6 +183,7 @@ def account_text(account: Mapping[str, Any]) -> str:
 
 
 def _marked(record: TrialRecord, reasons: Sequence[str]) -> TrialRecord:
+    """Return a record with further reasons, see `marked`; without any, it stays as it is."""
     if not reasons or record.status == "failed":
         return record
     return replace(record, status="untrusted", reasons=(*record.reasons, *reasons))

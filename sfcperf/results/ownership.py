@@ -49,6 +49,7 @@ def check_place(folder: Path) -> None:
 
 
 def _contains(place: Path, kind: str) -> InputError:
+    """Return the error for a run folder that contains something at this place (`a link`)."""
     return InputError(
         f"this run folder cannot be written: it contains {kind}",
         where=str(place),
@@ -74,6 +75,7 @@ def _check_owner(place: Path, found: os.stat_result) -> None:
 
 
 def _refused_kind(mode: int) -> str | None:
+    """Name the kind of a file that no run folder may contain; None for other files and folders."""
     kinds = {"a link": stat.S_ISLNK, "a FIFO": stat.S_ISFIFO}
     kinds |= {"a device": lambda mode: stat.S_ISBLK(mode) or stat.S_ISCHR(mode)}
     return next((kind for kind, holds in kinds.items() if holds(mode)), None)

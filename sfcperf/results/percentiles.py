@@ -15,10 +15,12 @@ def percentiles(values: Sequence[float], percents: Sequence[int]) -> Mapping[int
     and p75 need three, p99 needs 99.
     """
     n = len(values)
+    # From either end, the place of the percentile is not before the first value.
     known = [p for p in percents if (n + 1) * min(p, 100 - p) >= 100]
     if not known:
         return dict.fromkeys(percents)
     ordered = sorted(map(float, values))
+    # The place of a percentile is (n + 1) p / 100, less 1 because it counts from 0.
     return dict.fromkeys(percents) | {
         p: _between(ordered, n * (p / 100) + p / 100 - 1) for p in known
     }

@@ -10,7 +10,7 @@ from sfcperf.results.documents import damaged
 from sfcperf.results.records import TrialRecord
 
 _RERUN = r"(?:\.[0-9]{1,4})?"
-"""What a rerun's id has after the number of the round."""
+"""Pattern of what a rerun's id has after the number of the round; other ids have nothing there."""
 
 
 class PlannedTrials:
@@ -54,7 +54,8 @@ class PlannedTrials:
         return None
 
     def _misnamed(self, record: TrialRecord) -> str | None:
-        """Say that a trial's id is not made of its round, scenario and probe; None if it is."""
+        """Say what is wrong with a trial's id, which consists of round, scenario and label; None if
+        nothing is."""
         number, rest = f"r{record.round:03d}", f"-{record.scenario_id}-{record.label}"
         if re.fullmatch(re.escape(number) + _RERUN + re.escape(rest), record.trial_id):
             return None

@@ -62,6 +62,7 @@ class TrialRecord:
     packets: Mapping[str, int]
     """SF -> packets that it forwarded during the trial, from its counters."""
     notes: Mapping[str, Any]
+    """Further facts that the probe reports (ProbeResult.notes in sfcperf.active.base)."""
     raw: str
     """Folder of raw output, relative to the run folder."""
     rerun_of: str
@@ -92,6 +93,7 @@ class Estimate:
     """Lower end of the interval; None without an interval."""
     high: float | None
     method: str
+    """Method of the interval; empty without one."""
     withheld: str
     """Why there is no interval; empty if there is one."""
 
@@ -131,11 +133,13 @@ class Summary:
     """Whether all planned trials of this scenario and probe are valid, each with a sample of the
     metric."""
     reasons: tuple[str, ...]
+    """Why the row is not valid; empty for a valid one."""
     trials: tuple[str, ...]
     """Ids of the trials that count (valid ones)."""
     excluded: tuple[str, ...]
     """Ids of untrusted and failed trials."""
     better: str
+    """Which values are better: `higher`, `lower` or `none`."""
     primary: bool
     stop_reason: str
     """Why no more rounds were run: `planned rounds done`, `half-width 0.031 <= 0.05 after 4

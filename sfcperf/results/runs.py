@@ -73,6 +73,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _info(folder: Path) -> RunInfo:
+    """Summarise a run folder; a damaged one as far as that is possible."""
     try:
         store = RunStore.open(folder)
         manifest = store.manifest()

@@ -56,7 +56,8 @@ class GoalResult:
     trial_duration_s: float
     duration_sum_s: float
     lower_pps: float | None
-    """Relevant lower bound; if no load is an upper bound, the highest lower bound."""
+    """Relevant lower bound; if no load is an upper bound, the highest lower bound. None if no load
+    is a lower bound."""
     upper_pps: float | None
     """Relevant upper bound; None if nothing that was offered was too much for the chain."""
     throughput_pps: float | None
@@ -91,6 +92,7 @@ def search_of(record: TrialRecord, folder: Path) -> Search | None:
     when the file is damaged."""
     # The record describes the trial's last attempt.
     path = folder / record.raw / f"attempt-{record.attempts}" / FILE
+    # A run folder may be a stranger's: `raw` must not lead out of it.
     if not record.raw or not path.resolve().is_relative_to(folder.resolve()):
         return None
     if not path.is_file():
@@ -101,6 +103,7 @@ def search_of(record: TrialRecord, folder: Path) -> Search | None:
 
 
 def _document(path: Path) -> dict[str, Any]:
+    """Read a search.json, and check it against its schema. Raises InputError."""
     from sfcperf.results.schema_check import misfit
 
     try:

@@ -79,9 +79,13 @@ class RunStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._run_id: str | None = None
+        """Id in the manifest, once it was read."""
         self._checked: set[str] = set()
+        """Files without an incomplete line of an earlier process, see `_append`."""
         self._is_ours = False
+        """Whether `check_writable` has found no links, and no folder of others."""
         self._place: tuple[int, int] | None = None
+        """Device and inode of the folder, for `stay`; None before that was called."""
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
@@ -108,10 +112,10 @@ class RunStore:
         return cls(folder)
 
     def check_writable(self) -> None:
-        """Check the folder before anything is written into it. Methods of this class do so; callers
-        that write by a path must. Links are looked for only once. Raises InputError for links in
-        the folder, and as root for a folder of others (sfcperf.results.ownership), and as
-        `check_not_moved`."""
+        """Check the folder before anything is written into it. Methods of this class call this;
+        whoever writes by a path has to call it first. Links are looked for only once. Raises
+        InputError for links in the folder, and as root for a folder of others
+        (sfcperf.results.ownership); EnvironmentLacks as `check_not_moved`."""
         self.check_not_moved()
         if not self._is_ours:
             check_run_folder(self.folder)
@@ -167,13 +171,15 @@ class RunStore:
         self, document: Mapping[str, Any], base: Path, *, source: Mapping[str, Any] | None = None
     ) -> None:
         """Keep the workflow as it runs (with preset, driver and overrides, before expansion), and
-        `source`, as the user wrote it (None: the same). Its relative paths start at `base`."""
+        `source`, the workflow as the user wrote it (None: the same). Relative paths in them start
+        at the folder `base`."""
         self._write(RunFile.WORKFLOW, document if source is None else source)
         self._write(RunFile.WORKFLOW_APPLIED, document)
         self._write(RunFile.WORKFLOW_BASE, {"folder": str(base)})
 
     def workflow(self) -> tuple[dict[str, Any], Path]:
         """Return the workflow document as run, and the folder where its relative paths start."""
+        # In a package this is relative to the run folder; an absolute path stays as it is.
         base = self._read(RunFile.WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
             raise documents.damaged(
@@ -304,6 +310,8 @@ class RunStore:
         return self._merge(FLOWS, RunFile.FLOWS)
 
     def _merge(self, kind: TrialRows, name: RunFile) -> Path | None:
+        """Make the file `name` from the files of that name in the raw folders of the trials; return
+        its path, or None without any."""
         parts = [self.folder / RunFile.RAW / record.trial_id / name for record in self.trials()]
         self.check_writable()
         return kind.merge([part for part in parts if part.is_file()], self.folder / name)
@@ -375,6 +383,7 @@ class RunStore:
             remove_unfinished(folder)
 
     def _read(self, name: str) -> dict[str, Any]:
+        """Read a document. Raises InputError if it is not there, too large, or no JSON object."""
         path = self.folder / name
         try:
             content = read_input(path, "the file", max_bytes=documents.MAX_DOCUMENT_BYTES)
@@ -383,12 +392,14 @@ class RunStore:
         return documents.parse(content, str(path))
 
     def _read_versioned(self, name: RunFile) -> dict[str, Any]:
+        """Read a document that has a version and a schema, and check both. Raises InputError."""
         document, where = self._read(name), str(self.folder / name)
         documents.check_version(document, where)
         documents.check_schema(SCHEMAS[name], document, where)
         return document
 
     def _append(self, name: str, line: str) -> None:
+        """Add a line to a file; it is on disk when this returns."""
         self.check_writable()
         if name not in self._checked:
             # Only lines from before this process can be incomplete.

@@ -53,7 +53,7 @@ class RunningService(ABC):
     """A server that a run has started beside its chains, or the run's part of a server that
     existed.
 
-    The run's thread makes all calls.
+    `Service.start` makes it; see there for the order of calls. The run's thread makes all calls.
     """
 
     @property
@@ -69,8 +69,8 @@ class RunningService(ABC):
 
     @abstractmethod
     def problem(self) -> str | None:
-        """Say what is wrong; None while the service works. It is asked before and after each trial.
-        Never raises MeasurementError."""
+        """Say what is wrong; None while the service works. The run asks before and after each
+        trial. Never raises MeasurementError."""
 
     def recover(self) -> None:
         """Bring the service back, at the same address and with the data that it had. It is called

@@ -33,9 +33,10 @@ class ServiceJournal:
         return [each for each in self.whole.outstanding() if service_of(each) == self.service]
 
     def _mine(self, resource: Resource) -> Resource:
+        """Return a resource with the name of this service in its details."""
         return replace(resource, detail={**(resource.detail or {}), _SERVICE: self.service})
 
 
 def service_of(resource: Resource) -> str:
-    """Name of the plug-in that removes a resource."""
+    """Name of the plug-in that removes a resource, for resources that a ServiceJournal noted."""
     return str((resource.detail or {}).get(_SERVICE))

@@ -60,14 +60,16 @@ class MarkedProcess(LocalProcess):
         removed: Callable[[], None],
         mark: str,
     ) -> None:
+        """`removed` notes in the journal that the process is gone."""
         super().__init__(argv, popen)
         self._removed = removed
         self._mark = mark
 
     def stop(self, grace_s: float = 2.0) -> int:
-        """Send SIGTERM, and SIGKILL after grace_s. Processes that it started and left get SIGKILL.
-        Raises DeploymentError for what does not end."""
+        """Send SIGTERM, and SIGKILL after grace_s; return the exit status. Processes that this one
+        started and left get SIGKILL. Raises DeploymentError for what does not end."""
         status = super().stop(grace_s)
+        # A signal to the run must not end this half-way.
         with waiting.shielded():
             kill([self._mark])
         self._removed()
@@ -77,6 +79,7 @@ class MarkedProcess(LocalProcess):
 def undo(resources: Iterable[Resource], *, dry_run: bool) -> list[str]:
     """End the processes of these resources; return a line for each that was (with `dry_run`: would
     be) ended. Raises DeploymentError for those that do not end."""
+    # Mark -> the program that was started with it.
     commands = {resource.name: (resource.detail or {}).get("command") for resource in resources}
     found = list(marked(commands))
     if not dry_run:
@@ -85,15 +88,16 @@ def undo(resources: Iterable[Resource], *, dry_run: bool) -> list[str]:
 
 
 def kill(marks: Collection[str]) -> None:
-    """Send SIGKILL to all processes with one of these marks, until none is left. Raises
-    DeploymentError."""
+    """Send SIGKILL to all processes with one of these marks, until none is left: one that is killed
+    may just have started another. Raises DeploymentError if some do not end."""
 
     def gone() -> bool:
-        left = False
+        """Kill the processes that there are; return whether there were none."""
+        found = False
         for pid, _ in marked(marks):
-            left = True
+            found = True
             _kill(pid, marks)
-        return not left
+        return not found
 
     if not retry.until(gone, timeout_s=_END_TIMEOUT_S, period_s=_LOOK_S):
         pids = ", ".join(str(pid) for pid, _ in marked(marks))
@@ -118,8 +122,8 @@ def _mark_of(pid: int) -> str:
 
 
 def _kill(pid: int, marks: Collection[str]) -> None:
-    """Kill a process through a descriptor of it, so that its id cannot have become another
-    process's. Its mark is read again after the descriptor is open."""
+    """Kill a process with one of these marks. The descriptor stands for one process, even if its id
+    is used again; so the mark is read once more after the descriptor is open."""
     with suppress(OSError):
         file = os.pidfd_open(pid)
         try:

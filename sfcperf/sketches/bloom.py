@@ -11,7 +11,8 @@ def false_positive_rate(bits: int, hashes: int, keys: int) -> float:
     """Return the probability that a key that was not added is taken for one that was, after `keys`
     keys were added (SFCMon, equation 1)."""
     # The share of set bits is 1 - (1 - 1/bits)^(hashes * keys). For large filters, the power is
-    # near 1, and the difference would keep few digits; log1p and expm1 avoid that.
+    # near 1, and the difference would keep few digits; log1p and expm1 avoid that. For a filter of
+    # one bit, log1p would be infinite: the bit is set as soon as there is a key.
     share_set = -math.expm1(hashes * keys * math.log1p(-1 / bits)) if bits > 1 else float(keys > 0)
     return share_set**hashes
 
@@ -21,7 +22,7 @@ def false_positives(bits: int, hashes: int, keys: int) -> float:
     are added one by one. It is the sum of equation 1 over the growing filter."""
     import numpy as np
 
-    if bits == 1:
+    if bits == 1:  # every key but the first
         return max(0, keys - 1)
     share_set = -np.expm1(hashes * np.arange(keys) * math.log1p(-1 / bits))
     return float(np.sum(share_set**hashes))
@@ -30,6 +31,7 @@ def false_positives(bits: int, hashes: int, keys: int) -> float:
 def bits_for(keys: int, hashes: int, most_false_positives: float) -> int:
     """Return the least number of bits, a multiple of 64, with which `false_positives` is at most
     `most_false_positives`."""
+    # In units of 64 bits: `low` is not enough, `high` is.
     low, high = 0, 1
     while false_positives(64 * high, hashes, keys) > most_false_positives:
         low, high = high, 2 * high
@@ -50,6 +52,7 @@ class BloomFilter:
         """Hash function i has the seed `first_seed` + i."""
         self.bits = bits
         self.set_bits: set[int] = set()
+        """Places of the bits that are 1, from 0."""
         self._seeds = range(first_seed, first_seed + hashes)
 
     def add(self, key: bytes) -> bool:

@@ -12,14 +12,16 @@ Place = Callable[[bytes, int], int]
 
 
 def columns_for(epsilon: float) -> int:
-    """Return the number of columns with which, in each row, a count exceeds the truth by at most
-    `epsilon` times the packets of the stream with probability 1 - 1/e (section 4.1)."""
+    """Return how many columns a row needs so that a key's count in it exceeds the truth by more
+    than `epsilon` times the packets of the stream with a probability of at most 1/e (section
+    4.1)."""
     return math.ceil(math.e / epsilon)
 
 
 def rows_for(delta: float) -> int:
-    """Return the number of rows with which the estimate, the least count of all rows, is further
-    from the truth than `columns_for` says with probability `delta` at most (section 4.1)."""
+    """Return how many rows are needed so that the estimate, the least count of all rows, exceeds
+    the truth by more than `columns_for` says with a probability of at most `delta` (section
+    4.1)."""
     return max(1, math.ceil(math.log(1 / delta)))
 
 
@@ -43,6 +45,7 @@ class CountMin:
         Varghese 2002, section 3.3.2)."""
         self.columns = columns
         self.cells = [[0] * columns for _ in range(rows)]
+        """The counters, row by row."""
         self._first_seed = first_seed
         self._place = place or self._hashed
         self._most = (1 << bits) - 1
@@ -71,7 +74,9 @@ class CountMin:
                     yield row, column, count
 
     def _places(self, key: bytes) -> list[tuple[int, int]]:
+        """Return row and column of each counter of a key."""
         return [(row, self._place(key, row)) for row in range(len(self.cells))]
 
     def _hashed(self, key: bytes, row: int) -> int:
+        """Choose a key's column in a row by the row's hash function (the default `Place`)."""
         return reduced(hash32(key, self._first_seed + row), self.columns)

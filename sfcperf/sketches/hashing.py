@@ -11,6 +11,6 @@ def hash32(key: bytes, seed: int) -> int:
 
 
 def reduced(value: int, cells: int) -> int:
-    """Reduce a 32-bit hash value to an index below `cells`. It takes a multiplication instead of a
-    division (D. Lemire, *Fast Random Integer Generation in an Interval*, 2019, section 4)."""
+    """Reduce a 32-bit hash value to an index from 0 to `cells` - 1, by a multiplication instead of
+    a division (D. Lemire, *Fast Random Integer Generation in an Interval*, 2019, section 4)."""
     return value * cells >> 32

@@ -29,8 +29,8 @@ class Shape:
     """Seed of the hash value that a key adds to the field `checksum`."""
 
     def places(self, key: bytes) -> list[int]:
-        """Return the cells of a key, by one hash function each. If the key has a cell already, the
-        next one that it does not have is taken instead."""
+        """Return the indices of a key's cells, one by each hash function. Where the key already has
+        the cell, the next cell that it does not have is taken instead."""
         places: list[int] = []
         for seed in range(self.first_seed, self.first_seed + self.hashes):
             place = reduced(hash32(key, seed), self.cells)
@@ -83,6 +83,7 @@ class Cells:
             column[place] = value
 
     def _columns(self) -> tuple[list[int], ...]:
+        """Return each field as a list over all cells, in the order in which this class has them."""
         return self.count, self.key_sum, self.checksum, self.packets, self.bytes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 _GOLDEN_RATIO = 0xDEADBEEF
+"""Part of the initial state; the name is DPDK's (RTE_JHASH_GOLDEN_RATIO)."""
 _MASK = 0xFFFFFFFF
 _BLOCK_BYTES = 12
 
@@ -16,13 +17,14 @@ def jhash(key: bytes, seed: int = 0) -> int:
         x, y, z = struct.unpack_from("<III", key)
         a, b, c = _mixed(a + x & _MASK, b + y & _MASK, c + z & _MASK)
         key = key[_BLOCK_BYTES:]
-    if not key:
+    if not key:  # it was empty from the beginning
         return c
     x, y, z = struct.unpack("<III", key.ljust(_BLOCK_BYTES, b"\0"))
     return _final(a + x & _MASK, b + y & _MASK, c + z & _MASK)
 
 
 def _rotated(value: int, bits: int) -> int:
+    """Rotate a 32-bit value to the left."""
     return (value << bits | value >> 32 - bits) & _MASK
 
 

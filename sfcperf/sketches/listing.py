@@ -87,7 +87,8 @@ def listing(
         for flow, certainty in zip(peeled, certainties, strict=True)
     )
     occupied = [place for place, count in enumerate(left.count) if count]
-    # Each flow is in `shape.hashes` cells, so sums over cells contain it that many times.
+    # Each flow is in `shape.hashes` cells, so sums over cells contain it that many times. The
+    # number of flows is rounded up, so that it is not 0 while a cell has a flow.
     return Listing(
         flows,
         missing_flows=-(-sum(left.count) // shape.hashes),
@@ -98,9 +99,10 @@ def listing(
 
 
 def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_PeeledFlow]:
-    """Remove the flows that can be found from `residual`, and return them in the order in which
-    they were found. A flow is found in a pure cell (a cell of one flow), and is removed from all of
-    its cells, which may make others pure."""
+    """Find flows in `residual`, remove them from it, and return them in the order in which they
+    were found. A flow is found in a pure cell (a cell of one flow), and is removed from all of its
+    cells, which may make other cells pure. `residual` keeps what belongs to no flow that was
+    found."""
     peeled = []
     count, key_sum, checksum = residual.count, residual.key_sum, residual.checksum
     waiting = [place for place, flows in enumerate(count) if flows == 1]
@@ -108,6 +110,7 @@ def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_PeeledFlow
         pivot = waiting.pop()
         if count[pivot] != 1:
             continue
+        # A count of 1 alone does not prove that the cell is pure: its other fields must fit a key.
         key = unpadded(key_sum[pivot].to_bytes(shape.key_bytes, "big"))
         if key is None or shape.checksum(key) != checksum[pivot]:
             continue
@@ -115,6 +118,7 @@ def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_PeeledFlow
         if pivot not in places:
             continue
         flow = _PeeledFlow(key, pivot, places, residual.packets[pivot], residual.bytes[pivot])
+        # Copies, because the loop changes the pure cell too.
         keys, hashes = key_sum[pivot], checksum[pivot]
         for place in places:
             count[place] = count[place] - 1 & COUNT_MASK
@@ -141,10 +145,13 @@ def _certainties(peeled: Sequence[_PeeledFlow], left: Cells) -> list[Certainty]:
     that were found there later. In a cell in which no flow was found, the error shows as a residue.
     So the flows are judged from the last one back to the first.
     """
+    # For each cell: whether it shows an error, and whether flows that were not listed may hide one.
     residual = _residual(left)
     unknown = [count != 0 for count in left.count]
     certainties = []
     for flow in reversed(peeled):
+        # The flow has the counts of its pure cell, so an error in them does not show there. It
+        # shows in the flow's other cells, from which these counts were subtracted.
         residual[flow.pivot] = any(residual[p] for p in flow.places if p != flow.pivot)
         unknown[flow.pivot] = any(unknown[p] for p in flow.places if p != flow.pivot)
         if residual[flow.pivot]:

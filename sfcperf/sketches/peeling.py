@@ -22,6 +22,7 @@ def threshold(hashes: int) -> float:
     times as many cells as flows are listed with a probability that approaches 1 as they grow. It is
     the inverse of the largest load with 1 - exp(-K load x^(K-1)) < x for all x between 0 and 1
     (Goodrich and Mitzenmacher 2011, Theorem 1)."""
+    # For each x, the load at which both sides of the inequality are equal; the least load counts.
     found = minimize_scalar(
         lambda x: -np.log1p(-x) / (hashes * x ** (hashes - 1)),
         bounds=(0.1, 1 - 1e-9),
@@ -56,13 +57,14 @@ def simulated(flows: int, cells: int, hashes: int, tables: int, seed: int) -> Su
     """Simulate the listing of tables of random flows. Hash functions are taken as ideal: the cells
     of a flow are drawn at random, and are all different."""
     rng = np.random.default_rng(seed)
-    complete, listed, left = 0, 0, tables
-    while left:
-        now = min(left, max(1, _MOST_FLOWS // flows))
-        missing = _missing(flows, cells, hashes, now, rng)
+    complete, listed, tables_left = 0, 0, tables
+    while tables_left:
+        # As many tables at once as _MOST_FLOWS allows.
+        batch = min(tables_left, max(1, _MOST_FLOWS // flows))
+        missing = _missing(flows, cells, hashes, batch, rng)
         complete += int((missing == 0).sum())
-        listed += now * flows - int(missing.sum())
-        left -= now
+        listed += batch * flows - int(missing.sum())
+        tables_left -= batch
     interval = binomtest(complete, tables).proportion_ci(0.95, "exact")
     return Success(
         tables, complete, float(interval.low), float(interval.high), listed / (tables * flows)
@@ -76,28 +78,31 @@ def _missing(
     once, as parts of one large table."""
     table = np.repeat(np.arange(tables), flows)
     places = rng.integers(0, cells, (hashes, tables * flows))
+    # Row k of `places` is the k-th cell of each flow. A cell that the flow already has is replaced
+    # by the next one.
     for number in range(1, hashes):
         place = places[number]
-        while (again := (places[:number] == place).any(axis=0)).any():
-            place[again] = (place[again] + 1) % cells
+        while (taken := (places[:number] == place).any(axis=0)).any():
+            place[taken] = (place[taken] + 1) % cells
     places += table * cells
     # For each cell, `count` is how many flows are left in it, and `numbers` the sum of their
     # numbers. In a cell with one flow, the sum is the number of that flow.
     count = np.bincount(places.ravel(), minlength=tables * cells)
     every = np.tile(np.arange(tables * flows, dtype=float), hashes)
     numbers = np.bincount(places.ravel(), every, tables * cells).astype(np.int64)
-    left = np.ones(tables * flows, bool)
+    unlisted = np.ones(tables * flows, bool)
     pure = np.flatnonzero(count == 1)
     while pure.size:
         found = np.unique(numbers[pure])
-        left[found] = False
+        unlisted[found] = False
         touched = places[:, found]
         for place in touched:
+            # Unlike `-=`, this subtracts as often as a cell is there.
             np.subtract.at(count, place, 1)
             np.subtract.at(numbers, place, found)
         touched = np.unique(touched)
         pure = touched[count[touched] == 1]
-    return np.bincount(table[left], minlength=tables)
+    return np.bincount(table[unlisted], minlength=tables)
 
 
 def same_cells(flows: int, cells: int, hashes: int) -> float:
@@ -115,15 +120,20 @@ def cells_for(flows: int, hashes: int, success: float, seed: int) -> tuple[int, 
     the simulation does not decide. Two flows with the same cells are a failure that is too rare for
     few tables to show it. Its probability is computed instead, and may use the other half.
     """
+    # So many tables that 20 may fail, unless their flows would be too many.
     tables = max(_FEWEST_TABLES, min(round(20 / (1 - success)), _MOST_FLOWS // flows))
 
     def enough(cells: int) -> bool:
+        # At most half of the failures that `success` allows.
         found = simulated(flows, cells, hashes, tables, seed)
         return 2 * (tables - found.complete) <= (1 - success) * tables
 
+    # Smaller tables are not tried: they are below the threshold, or two flows with the same cells
+    # are too likely in them.
     least = int(threshold(hashes) * flows)
     while same_cells(flows, least, hashes) > (1 - success) / 2:
         least += max(1, least // 200)
+    # The result is above `low`, and at most `high` once that is known; it is exact to 0.5 %.
     low = max(hashes, least) - 1
     step = max(1, low // 16)
     while not enough(high := low + step):

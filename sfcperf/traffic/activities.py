@@ -1,5 +1,8 @@
 """Activities of actors: which tools they run, at which rates, and for how long.
 
+A function such as `_browse(setting)` returns the command (argv) of one session of its activity. It
+draws what varies from session to session.
+
 Each attack is limited in rate and packets, and stays within the namespaces of a `Testbed`.
 """
 
@@ -65,8 +68,8 @@ class Activity:
 
 
 def _rate(setting: Setting, low: int, high: int) -> tuple[int, int]:
-    """Draw a rate per second between `low` and `high`. Returns it, and how many packets or
-    connections the session has at that rate."""
+    """Draw a rate per second between `low` and `high`. Returns the rate, and how many packets or
+    connections the session has at this rate, at least 1."""
     pps = setting.random.randint(low, high)
     return pps, max(1, int(pps * setting.duration_s))
 
@@ -92,6 +95,7 @@ def _download(setting: Setting) -> list[str]:
 
 
 def _iperf(setting: Setting, *more: str) -> list[str]:
+    """Return a command of iperf3 with the further options `more`."""
     seconds = str(max(1, round(setting.duration_s)))
     argv = ["iperf3", "-c", setting.servers.iperf, "-p", str(setting.iperf_port), "-t", seconds]
     return [*argv, *more]
@@ -123,6 +127,7 @@ def _resolve(setting: Setting) -> list[str]:
 
 
 def _log_in(setting: Setting) -> list[str]:
+    """Return a command of ssh that logs in with the key, and gets random bytes from the server."""
     return [
         "ssh", "-F", "none", "-i", str(setting.servers.ssh_key), "-o", "BatchMode=yes", "-o",
         "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-p", str(SSH_PORT),
@@ -156,6 +161,7 @@ def _flood(setting: Setting, *mode: str, low: int = 600, high: int = 1500) -> li
     """Return a command of hping3 that floods the web server. `mode` are hping3's options about the
     packets, and the rate is between `low` and `high` packets per second."""
     rate, count = _rate(setting, low, high)
+    # -i uN: N microseconds between packets.
     pace = ["-i", f"u{1_000_000 // rate}", "-c", str(count)]
     return ["hping3", "-n", "-q", *mode, *pace, setting.servers.web]
 
@@ -251,7 +257,9 @@ ACTIVITIES: Sequence[Activity] = (
 """All activities. Their sessions are spread over the whole time of a trace."""
 
 PARALLEL_STREAMS = len(IPERF_PORTS)
+"""Number of iperf3 sessions that can run at a time, each with a server of its own."""
 
+# Command, its Debian package, and its options that print a version or a help.
 _COMMANDS: Sequence[tuple[str, str, Sequence[str]]] = (
     ("ab", "apache2-utils", ["-V"]),
     ("curl", "curl", ["--version"]),

@@ -43,18 +43,19 @@ class AlarmCounts:
 
 
 def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, AlarmCounts]:
-    """Count by true label how many packets and flows the labels `judged` call an attack. The labels
-    of the trace are the true ones; those with the most packets come first. A packet for which
-    `judged` has no label is not called an attack. Raises InputError for a damaged capture."""
+    """Count by true label how many packets and flows the labels `judged` call an attack. The true
+    labels are those of the trace; the result begins with the one that has the most packets. A
+    packet for which `judged` has no label is not called an attack. Raises InputError for a damaged
+    capture."""
     found: defaultdict[str, AlarmCounts] = defaultdict(AlarmCounts)
     for packet in trace:
-        of, flow = found[packet.label or UNLABELLED], packet.flow.canonical
+        counts, flow = found[packet.label or UNLABELLED], packet.flow.canonical
         alarm = judged.of(packet.flow, packet.time_ns / _NS_PER_S) not in (BENIGN, None)
-        of.packets += 1
-        of.packets_alarmed += alarm
-        of.flows.add(flow)
+        counts.packets += 1
+        counts.packets_alarmed += alarm
+        counts.flows.add(flow)
         if alarm:
-            of.flows_alarmed.add(flow)
+            counts.flows_alarmed.add(flow)
     return dict(sorted(found.items(), key=lambda item: -item[1].packets))
 
 
@@ -86,4 +87,5 @@ def table(found: dict[str, AlarmCounts]) -> str:
 
 
 def _percent(part: int, whole: int) -> str:
+    """Return a share as text; `-` if there is no whole."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -13,8 +13,8 @@ from sfcperf.traffic.making import LABELS, MANIFEST, TRACE, VERSION, Trace, make
 
 
 def kept(seed: int, duration_s: float, say: Callable[[str], None] = lambda text: None) -> Trace:
-    """Return the trace of a seed and duration. It is made only if there is none yet whose files are
-    unchanged. `say` is told what happens. Errors are those of `make`."""
+    """Return the trace of a seed and duration. It is made, unless there is one already whose files
+    are unchanged. `say` is told what happens. Errors are those of `make`."""
     folder = state_folder("traffic") / f"v{VERSION}-seed{seed}-{duration_s:g}s"
     if not _whole(folder):
         shutil.rmtree(folder, ignore_errors=True)

@@ -39,6 +39,8 @@ class LabelledTrace:
         """Frames among these that belong to no flow, by reason."""
 
     def __iter__(self) -> Iterator[LabelledPacket]:
+        """Give the packets, and count frames and what is left out on the way. Iterate once: the
+        counts are not reset."""
         first_ns: int | None = None
         for at_ns, frame in frames(self._pcap):
             first_ns = at_ns if first_ns is None else first_ns

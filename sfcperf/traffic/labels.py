@@ -36,13 +36,16 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a file of labels: a label, and which packets have it. None means any."""
+    """One line of a file of labels: a label, and which packets have it. None means any. `address`
+    and `port` are those of one end, the source or the destination; `other_address` and `other_port`
+    are those of the other end."""
 
     label: str
     start_s: float | None = None
     """Seconds since the first packet of the capture."""
     end_s: float | None = None
     protocol: int | None = None
+    """Number of the protocol in the IP header."""
     address: Network | None = None
     port: int | None = None
     other_address: Network | None = None
@@ -76,11 +79,13 @@ class Labels:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
         self._tables: defaultdict[_Shape, dict[_Key, list[int]]] = defaultdict(dict)
+        """Shape -> values of its fields -> numbers of the rows that have them, in order."""
         for number, row in enumerate(self.rows):
             ends = _of_network(row.address), row.port, _of_network(row.other_address)
             key = (row.protocol, *ends, row.other_port)
             self._tables[_shape(row)].setdefault(key, []).append(number)
         self._matching: dict[Flow, tuple[Row, ...]] = {}
+        """Canonical flow -> the rows that match it at any time, for flows that were looked up."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -93,6 +98,7 @@ class Labels:
         key = flow.canonical
         found = self._matching.get(key)
         if found is None:
+            # Rows match in both directions, and the first one in the file counts.
             numbers = sorted({*self._numbers(key), *self._numbers(key.reverse)})
             found = self._matching[key] = tuple(self.rows[number] for number in numbers)
         return next((row.label for row in found if row.covers(at_s)), None)
@@ -147,6 +153,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def _text(value: float | Network | str | None) -> str:
+    """Return the field of a file for a value of a row; empty for None."""
     return "" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
 
 

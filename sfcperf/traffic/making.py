@@ -142,19 +142,21 @@ def _run(
 ) -> list[dict[str, object]]:
     """Start and end the sessions at their times. Returns what the manifest tells of each."""
     begin = time.monotonic()
-    waits = list(schedule.sessions)
+    to_start = list(schedule.sessions)
+    # When each session is to end, and its process.
     running: list[tuple[float, Popen[bytes]]] = []
     sessions: list[dict[str, object]] = []
-    while waits or running or time.monotonic() - begin < schedule.duration_s:
+    while to_start or running or time.monotonic() - begin < schedule.duration_s:
         now = time.monotonic() - begin
-        while waits and waits[0].start_s <= now:
-            session = waits.pop(0)
+        while to_start and to_start[0].start_s <= now:
+            session = to_start.pop(0)
             argv = _command(session, schedule, servers, work, len(sessions))
             output = work / f"session-{len(sessions)}" / "output.txt"
             running.append((now + session.duration_s, testbed.start(session.actor, argv, output)))
             sessions.append({
                 "kind": session.activity.name, "actor": session.actor,
                 "start_s": round(now, 3), "duration_s": round(session.duration_s, 3),
+                # Without the path of the working folder, which will not exist any more.
                 "command": [word.replace(str(work), ".") for word in argv],
             })  # fmt: skip
         for end_s, process in list(running):

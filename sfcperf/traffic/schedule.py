@@ -16,6 +16,7 @@ _QUIET_S = 1.0
 """Time without sessions at the beginning and at the end of a trace."""
 _NETWORK = ipaddress.IPv4Network(f"198.18.0.0/{PREFIX_LENGTH}")
 _STREAMS = ("tcp-stream", "udp-stream")
+"""Activities that use iperf3."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def draw(seed: int, duration_s: float, servers: Sequence[str]) -> Schedule:
     sessions = sorted(_sessions(random, duration_s), key=lambda session: session.start_s)
     actors = dict.fromkeys(session.actor for session in sessions)
     names = [*servers, *actors]
+    # All but the first and the last address, which are those of the network and of broadcast.
     places = random.sample(range(1, _NETWORK.num_addresses - 1), len(names))
     addresses = {name: str(_NETWORK[place]) for name, place in zip(names, places, strict=True)}
     return Schedule(seed, duration_s, tuple(sessions), addresses)
@@ -66,6 +68,7 @@ def _sessions(random: Random, duration_s: float) -> Iterator[Session]:
             start_s = random.uniform(_QUIET_S, max(_QUIET_S, duration_s - _QUIET_S - session_s))
             user = f"user{random.randrange(USERS) + 1}"
             actor = f"{activity.name}-{number + 1}" if activity.attack else user
+            # Both kinds of streams are numbered in turn, so that they share the servers evenly.
             stream = (
                 number * len(_STREAMS) + _STREAMS.index(activity.name)
                 if activity.name in _STREAMS

@@ -28,6 +28,7 @@ TUNNEL_SECRET = "benchmark"
 TUNNEL_SERVER = "172.31.213.1"
 """Address of the tunnel's far end inside the tunnel."""
 _SSH_REPLY_BYTES = 60_000
+"""Length of what the SSH server sends to a user who logs in."""
 _START_TIMEOUT_S = 15.0
 _COMMAND_TIMEOUT_S = 30.0
 
@@ -101,6 +102,7 @@ def start(testbed: Testbed, servers: Servers, folder: Path) -> None:
 
 
 def _web(testbed: Testbed, folder: Path) -> None:
+    """Start nginx with the PAGES, and with a folder that asks for a password."""
     home = folder / "nginx"
     (home / "temp").mkdir(parents=True)
     (home / "pages" / PRIVATE).mkdir(parents=True)
@@ -112,6 +114,7 @@ def _web(testbed: Testbed, folder: Path) -> None:
 
 
 def _ssh(testbed: Testbed, servers: Servers, folder: Path) -> None:
+    """Make the keys of server and user, and start sshd. Each log-in only gets some random bytes."""
     for key in (folder / "host_key", servers.ssh_key):
         argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)]
         process.run(argv, timeout_s=_COMMAND_TIMEOUT_S)
@@ -127,6 +130,7 @@ def _ssh(testbed: Testbed, servers: Servers, folder: Path) -> None:
 
 
 def _dns(testbed: Testbed, servers: Servers, folder: Path) -> None:
+    """Start dnsmasq, which answers for all names of ZONE with the address of the web server."""
     # --no-daemon instead of --keep-in-foreground: with the latter, dnsmasq changes its group, and
     # the kernel forgets that it is to end with us (prctl(2), PR_SET_PDEATHSIG).
     argv = ["dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"]

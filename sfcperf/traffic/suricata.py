@@ -60,7 +60,7 @@ def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
     alert's category as its label, with dashes for spaces; its first alert counts. All other flows
     are benign. Raises InputError for rules or a capture that Suricata refuses, and for a file that
     is no capture or is damaged; EnvironmentLacks without Suricata."""
-    _version()
+    _version()  # raises if Suricata is not installed
     # The capture is read here first: Suricata would take a minute to say that a file is no capture,
     # and says nothing of packets that it cannot read.
     count, left_out = 0, LeftOutCounts()
@@ -108,6 +108,7 @@ def _version() -> str:
 
 
 def _row(flow: Flow, label: str) -> Row:
+    """Return the row that labels the packets of a flow, in both directions."""
     return Row(
         label,
         protocol=flow.protocol,

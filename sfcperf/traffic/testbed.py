@@ -42,10 +42,14 @@ class Testbed:
 
     def __init__(self) -> None:
         self._open = ExitStack()
+        """Closes the descriptors of all namespaces, which ends them."""
         self._namespaces: dict[str, Path] = {}
+        """Machine -> path by which its namespace is entered."""
         self._processes: list[Popen[bytes]] = []
+        """What `start` has started, in this order."""
 
     def __enter__(self) -> Self:
+        """Make the hub: two bridges, and between them the link that is captured."""
         try:
             self._namespace("hub")
             self.run("hub", ["ip", "link", "add", CAPTURE, "type", "veth", "peer", "name", "far"])
@@ -62,6 +66,7 @@ class Testbed:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End all commands and namespaces."""
         self.stop_all()
         self._open.close()
 
@@ -77,7 +82,7 @@ class Testbed:
         with process.inside(own):
             # `ip` could not move it: the hub has no name, and is only known by its descriptor.
             self._move(outer, hub)
-        self._join(outer, _SIDES[server])
+        self._join(outer, _SIDES[server])  # False is 0, the side of the actors
         for address in addresses:
             add = ["ip", "address", "add", f"{address}/{PREFIX_LENGTH}", "dev", "eth0"]
             self.run(name, add)
@@ -121,6 +126,7 @@ class Testbed:
         self.run("hub", ["ip", "link", "set", interface, "master", bridge, "up"])
 
     def _without_offloads(self, name: str, *interfaces: str) -> None:
+        """Turn all _OFFLOADS of a machine's interfaces off."""
         off = [word for offload in _OFFLOADS for word in (offload, "off")]
         for interface in interfaces:
             self.run(name, ["ethtool", "-K", interface, *off])
@@ -140,6 +146,7 @@ class Testbed:
 
 def stop(started: Popen[bytes]) -> None:
     """End a command and all that it has started: by SIGTERM, and after at most 2 s by SIGKILL."""
+    # SIGKILL always follows: the command may have ended, and a process that it started may not.
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(started.pid, number)
@@ -173,6 +180,7 @@ def _new_namespace() -> int:
 def _unshare_network() -> None:
     """Move this thread into a new network namespace. Raises MeasurementError without the right
     to."""
+    # os.unshare exists only from Python 3.12 on.
     import ctypes
 
     clone_newnet = 0x40000000

@@ -33,7 +33,9 @@ class Vnf:
 
     type: str
     vnfd: Path | None
+    """Its descriptor; None: that of its type."""
     node: str | None
+    """Node of its SFs, unless the chain names another one; None: the node of the chain."""
     resources: Resources
     knobs: Mapping[str, Any]
 
@@ -63,8 +65,8 @@ def build_endpoint(
 def build_functions(
     chain: Mapping[str, Any], vnfs: Mapping[str, Vnf], topology: Topology, report: Report
 ) -> tuple[FunctionSpec, ...]:
-    """Build the SFs of the chain in order, with names, positions and nodes. One with an error is
-    reported and left out."""
+    """Build the SFs of the chain in order, with names, positions and nodes. `chain` and `vnfs`: the
+    sections of the workflow. SFs with an error are reported and left out."""
     functions: list[FunctionSpec] = []
     numbers: Counter[str] = Counter()
     nodes = [node.name for node in topology.nodes]
@@ -101,7 +103,8 @@ def build_functions(
 def build_chain(
     chain: Mapping[str, Any], functions: tuple[FunctionSpec, ...], report: Report
 ) -> ChainSpec:
-    """Build the SFP of a scenario. Errors are reported."""
+    """Build the SFP of a scenario from the section `chain` and its SFs. Errors are reported; the
+    result must then not be used."""
     classifier = chain.get("classifier", {})
     spec = ChainSpec(
         functions=functions,
@@ -138,6 +141,7 @@ def check_reachable(
     linked = {frozenset(link.between) for link in topology.links}
     nodes = [client.node, *(function.node for function in chain.functions), server.node]
     hops = [(a, b, "the chain") for a, b in pairwise(nodes)]
+    # Packets that bypass the chain go directly between the endpoints.
     if chain.reverse == "bypass" or chain.match != Match() or chain.bypass_unparsed:
         hops.append((client.node, server.node, "traffic outside of the chain"))
     for first, second, what in dict.fromkeys(hops):
@@ -153,7 +157,7 @@ def _node(
     entry: Mapping[str, Any], name: str, vnf: Vnf, topology: Topology, path: tuple[str | int, ...]
 ) -> tuple[str | None, tuple[str | int, ...]]:
     """Node of an SF, and where the document names it: in the chain, in the VNF, or as the
-    placement."""
+    placement. The node is None if none of them names one."""
     if "node" in entry:
         return entry["node"], (*path, "node")
     if vnf.node is not None:
@@ -162,6 +166,7 @@ def _node(
 
 
 def _report_unplaced(report: Report, what: str, where: str) -> None:
+    """Report that nothing says on which node `what` is; `where` names the keys that could."""
     report(("topology",), f"the topology has several nodes, but {what} has no node", where)
 
 
@@ -217,11 +222,13 @@ def check_classified(
     _check_address(chain.match.destination, "destination", server, report)
     for probe in probes:
         protocols = plugins.load("probe", probe.probe).ip_protocols(probe.parameters)
-        if protocols:
+        if protocols:  # without any, it is not known what the probe sends
             _check_probe(probe, protocols, chain, report)
 
 
 def _check_address(prefix: str | None, key: str, endpoint: EndpointSpec, report: Report) -> None:
+    """Report an endpoint whose address is not in the prefix that the classifier matches (`key` of
+    `match`). None: the prefix is any, or the driver chooses the address."""
     if prefix is None or endpoint.address is None:
         return
     if IPv4Address(endpoint.address) not in IPv4Network(prefix):

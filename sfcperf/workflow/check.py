@@ -58,6 +58,8 @@ def _outline() -> Validator:
 
 @cache
 def _without_plugins() -> Validator:
+    """Validator of sections by the workflow's own schema, which describes no plug-in's
+    parameters."""
     return _of_sections(own_schema())
 
 
@@ -87,5 +89,7 @@ def _entries(slot: Slot, form: Form) -> Iterable[Any]:
 
 
 def _name(entry: Any, selector: str) -> str:
+    """Name of the plug-in that an entry chooses; empty, which no plug-in is called, if it names
+    none."""
     name = entry.get(selector) if isinstance(entry, dict) else None
     return name if isinstance(name, str) else ""

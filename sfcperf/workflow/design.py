@@ -33,14 +33,14 @@ def _stop_when(value: Mapping[str, Any] | None, rounds: int, findings: Findings)
     """Build the rule of sequential stopping; None without one."""
     if value is None:
         return None
-    most = value.get("max_rounds", max(rounds, DEFAULT_MAX_ROUNDS))
-    if most < rounds:
+    max_rounds = value.get("max_rounds", max(rounds, DEFAULT_MAX_ROUNDS))
+    if max_rounds < rounds:
         findings.add(
             "/design/stop_when/max_rounds",
-            f"max_rounds {most} is less than rounds {rounds}",
+            f"max_rounds {max_rounds} is less than rounds {rounds}",
             allowed=f"{rounds} or more",
         )
-    return StopWhen(value["relative_half_width"], most)
+    return StopWhen(value["relative_half_width"], max_rounds)
 
 
 def _check_trials(design: Design, scenarios: Sequence[Scenario], findings: Findings) -> None:

@@ -52,6 +52,7 @@ class Form:
     levels: Combination
     """Levels of the factors that the section uses, by which the references were replaced."""
     value: Any
+    """The section, expanded."""
 
 
 class Expansion:
@@ -86,13 +87,15 @@ class Expansion:
     def locate(
         self, path: pointer.Path, combination: Combination, *, whole: bool = False
     ) -> tuple[str, str]:
-        """Find where the user can correct a value of the expanded document. Returns a JSON pointer
-        into the user's document, and the levels with which the value is wrong (` with a = 1, b =
-        2`, or nothing).
+        """Find where the user can correct a value of the expanded document. `path` leads to the
+        value there; `combination` has the levels with which it was expanded. Returns a JSON pointer
+        into the user's document, and the end of a message: the levels that matter, ` with a = 1, b
+        = 2`, or nothing if there are none.
 
         Inside of a level that is an object, the pointer leads to the factor. With `whole`, the
         levels of all references below the path are named as well.
         """
+        # The user's document has only the beginning of the path if the rest is inside of a level.
         found = pointer.deepest(self.document, path)
         value = pointer.value_at(self.document, found)
         rest = path[len(found) :]
@@ -115,6 +118,8 @@ class Expansion:
         }
 
     def _levels_text(self, names: set[str], combination: Combination) -> str:
+        """The levels of these factors as the end of a message, ` with a = 1`; empty without
+        factors."""
         shown = [
             f"{name} = {level_text(combination[name].label)}"
             for name in self.factors
@@ -126,13 +131,15 @@ class Expansion:
 def _combinations(
     factors: Mapping[str, tuple[Level, ...]], names: Iterable[str]
 ) -> Iterator[Combination]:
+    """Yield all combinations of the levels of the factors in `names`; the last one varies
+    fastest."""
     for levels in product(*(factors[name] for name in names)):
         yield dict(zip(names, levels, strict=True))
 
 
 def expand(document: Mapping[str, Any], findings: Findings, variants: int = 1) -> Expansion:
     """Read the factors of a document, whose `factors` section fits the schema, and check its
-    references. `variants` is the number of such documents in the workflow.
+    references. `variants` is how many documents the workflow has: one for each variant.
 
     Raises WorkflowError, together with earlier findings, for: levels that look the same, references
     to unknown factors or in places that cannot vary, unused factors, too many scenarios, sections
@@ -155,6 +162,7 @@ def expand(document: Mapping[str, Any], findings: Findings, variants: int = 1) -
 
 
 def _check_names(factors: Mapping[str, Any], findings: Findings) -> None:
+    """Report names of factors that a database takes for the same column."""
     for known, name in likeness.alike(factors, likeness.as_column):
         findings.add(
             ("factors", name),
@@ -164,7 +172,8 @@ def _check_names(factors: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ...]:
-    """Build the levels of one factor. Report those that results could not tell apart."""
+    """Build the levels of one factor. Report those that results could not tell apart, or whose
+    label is too long."""
     levels = []
     seen: dict[str, int] = {}
     for index, value in enumerate(values):
@@ -190,8 +199,8 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
 
 
 def _level(value: Any, path: pointer.Path) -> Level:
-    """Build a level. An object is shown by its `name`, or else as JSON; `{name, value}` gives a
-    value a name."""
+    """Build a level from its value in the document, which is at `path`. An object is shown by its
+    `name`, or else as JSON; `{name, value}` gives a value a name."""
     if not isinstance(value, dict):
         return Level(value, value, path)
     label = value.get("name") or json.dumps(value, sort_keys=True, separators=(",", ":"))
@@ -230,6 +239,7 @@ def _check_references(
 
 
 def _check_count(factors: Mapping[str, tuple[Level, ...]], findings: Findings) -> None:
+    """Report factors whose levels make too many scenarios."""
     count = prod(len(levels) for levels in factors.values())
     if count > MAX_SCENARIOS:
         sizes = " x ".join(f"{len(levels)} ({name})" for name, levels in factors.items())

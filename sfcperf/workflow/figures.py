@@ -13,7 +13,7 @@ from sfcperf.workflow.document.pointer import Path
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureLine, FigureSpec, ProbeSpec, Scenario
 from sfcperf.workflow.references import Level, level_text
 
-_NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
+_NEEDED_WITHOUT_LINES = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
 _NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}
 
 LINE = "line"
@@ -30,13 +30,14 @@ def build_figures(
     probes."""
     probes = {probe.label: probe for scenario in scenarios for probe in scenario.probes}
     figures: dict[str, FigureSpec] = {}
-    known = {name: first for first, name in alike(value["name"] for value in values)}
+    # Name -> earlier name that differs from it only in case.
+    earlier = {name: first for first, name in alike(value["name"] for value in values)}
     for index, value in enumerate(values):
         figure = _Figure(index, value, factors, findings)
         if value["name"] in figures:
             figure.report("name", f"duplicate figure {value['name']!r}")
-        elif value["name"] in known:
-            message = f"{known[value['name']]!r} and {value['name']!r} differ only in case"
+        elif value["name"] in earlier:
+            message = f"{earlier[value['name']]!r} and {value['name']!r} differ only in case"
             figure.report("name", message, allowed=TELL_APART)
         figure.check_factors()
         figure.check_legend()
@@ -52,10 +53,13 @@ def build_figures(
 
 @dataclass(frozen=True)
 class _Figure:
-    """Checks one figure, and reports errors with their places."""
+    """Checks one figure of the workflow, and adds its errors to the findings. `build_figures` makes
+    one for each entry; `check_lines` or `check_metric` may be called only if `is_complete`."""
 
     index: int
+    """Index in the section `figures`."""
     value: Mapping[str, Any]
+    """Entry of the section."""
     factors: Mapping[str, tuple[Level, ...]]
     findings: Findings
 
@@ -66,13 +70,15 @@ class _Figure:
         allowed: str | None = None,
         hint: str | None = None,
     ) -> None:
+        """Report an error at a key of the figure, or at a path inside of it; `()` is the figure."""
         inside = (key,) if isinstance(key, str) else key
         self.findings.add(("figures", self.index, *inside), message, allowed, hint)
 
     def is_complete(self) -> bool:
-        """Whether the keys are present that a figure of one metric, or one with lines, needs."""
+        """Whether the keys are present that a figure of one metric, or one with lines, needs.
+        Reports those that are missing, and those that do not belong beside `lines`."""
         lines = "lines" in self.value
-        needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT
+        needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT_LINES
         missing = [key for key in needed if key not in self.value]
         for key in missing:
             self.report((), f"{key!r} is missing", allowed=needed[key])
@@ -149,7 +155,7 @@ class _Figure:
             allowed = "line, bar, box, time"
             self.report("kind", "a figure with `lines` draws no distributions", allowed)
         names: set[str] = set()
-        units: dict[str, str] = {}
+        units: dict[str, str] = {}  # unit -> name of the first line that has it
         for number, line in enumerate(self.value["lines"]):
             at = ("lines", number)
             if line["name"] in names:
@@ -163,7 +169,7 @@ class _Figure:
             self._probe(line["probe"], at, probes)
             if not any(scenario.monitors for scenario in scenarios):
                 self.report((*at, "source"), "this workflow has no monitors")
-        units.pop("", None)
+        units.pop("", None)  # that of a probe or metric that does not exist
         if len(units) > 1:
             found = ", ".join(f"{unit} ({name})" for unit, name in units.items())
             self.report("lines", f"its lines have different units: {found}")
@@ -195,7 +201,7 @@ class _Figure:
 
 
 def figure_spec(value: Mapping[str, Any]) -> FigureSpec:
-    """Build a figure from an entry of the section that fits the schema."""
+    """Build a figure from an entry of the section that fits the schema. Nothing else is checked."""
     lines = tuple(FigureLine(**line) for line in value.get("lines", ()))
     # A figure with lines gets results of its own, under a label with a space: no probe's label has
     # one.

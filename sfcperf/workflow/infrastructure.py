@@ -39,6 +39,7 @@ def load_infrastructure(
                 where=override.source,
                 allowed="--set infrastructure.config.KEY=VALUE",
             )
+    # A document with this one section, which has no factors, is checked like any other.
     expansion = Expansion(customise({}, overrides, driver, profile), {})
     check_sections(expansion, compose(named_plugins(expansion)), Findings())
     return build_infrastructure(expansion.document["infrastructure"])

@@ -53,7 +53,7 @@ def load_document(
     within: Path | None = None,
 ) -> Workflow:
     """Load a workflow from a document. Relative paths in it start at `folder`. If the document is
-    not trusted, `within` is the folder that they must not leave.
+    not trusted, `within` is the folder that they must not leave (None: they may lead anywhere).
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
     driver. If it is a different one, the document's `infrastructure.config` is dropped, and only
@@ -69,7 +69,7 @@ def load_document(
     sets: dict[str, ScenarioSet] = {}
     errors: dict[str, WorkflowError] = {}
     for variant in sides:
-        with _kept(errors, variant) as findings:
+        with _kept_errors(errors, variant) as findings:
             own = document_of(applied, variant)
             check_outline(own, findings)
             expansion = expand(own, findings, len(sides))
@@ -81,14 +81,16 @@ def load_document(
     findings = in_shared_document(applied, variants, errors)
     if len(sets) < len(sides):
         findings.raise_any()
+    # With all sets there, `_build` also checks the other sections, and raises all errors together.
     scenario_set = merge(sets) if variants else sets[UNCHANGED.name]
     return _build(applied, folder, variants, scenario_set, findings)
 
 
 @contextmanager
-def _kept(errors: dict[str, WorkflowError], variant: Variant) -> Iterator[Findings]:
-    """Keep the errors of a variant instead of raising them, so that those of other variants are
-    found, too."""
+def _kept_errors(errors: dict[str, WorkflowError], variant: Variant) -> Iterator[Findings]:
+    """Keep the errors of a variant in `errors` instead of raising them, so that the errors of other
+    variants are found, too. Yields the findings for the block to add to; all that they have at its
+    end, or that the block raises, becomes the variant's error."""
     findings = Findings()
     try:
         yield findings
@@ -104,8 +106,8 @@ def _build(
     scenario_set: ScenarioSet,
     findings: Findings,
 ) -> Workflow:
-    """Build the workflow from its scenarios and the other sections. Raises WorkflowError for what
-    was found here or before."""
+    """Build the workflow from its scenarios and the other sections. Raises WorkflowError for errors
+    that are in `findings` already or found here."""
     scenarios = scenario_set.scenarios
     design = build_design(document.get("design", {}), scenarios, findings)
     analyses = plugin_specs(
@@ -114,6 +116,7 @@ def _build(
     publish = document.get("publish", [{"to": "report"}])
     publishers = plugin_specs("publisher", publish, "publish", "to", findings.add)
     check_same(scenarios, findings)
+    # Figures are checked against the scenarios, so these must be complete: errors end the build.
     findings.raise_any()
     figures = build_figures(document.get("figures", []), scenario_set.factors, scenarios, findings)
     findings.raise_any()

@@ -18,6 +18,7 @@ class Node:
     vcpus: int | None = None
     """Number of CPUs of the node; None: those of the machine."""
     memory_mib: int | None = None
+    """Memory of the node, MiB; None: that of the machine."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Topology:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     placement: Mapping[str, str]
-    """`client`, `server` and `chain` -> name of the node on which each is by default."""
+    """`client`, `server` and `chain` -> name of the node on which each is by default. One without a
+    default is absent."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,13 @@ class EndpointSpec:
 
     name: Literal["client", "server"]
     node: str
+    """Name of the node that it is on."""
     resources: Resources | None = None
     """Resources of its instance; None: it may use any."""
     address: str | None = None
     """IPv4 address; None: the driver chooses."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys, for drivers that reach physical endpoints."""
+    """Keys under `options` of the endpoint, for drivers that reach physical endpoints."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,9 @@ class FunctionSpec:
     name: str
     """Unique in the scenario: VNF name and number, `fwd-1`."""
     vnf: str
+    """Name of its VNF in the workflow's `vnfs`."""
     type: str
+    """VNF type of its VNF."""
     position: int
     """Place in the chain; 1 is the first after the classifier."""
     node: str
@@ -108,6 +113,7 @@ class ChainSpec:
     spi: int
     """SPI of the forward path; the reverse path has the same with bit 23 set."""
     initial_si: int
+    """SI that the classifier sets, 1 to 255; greater than the number of SFs."""
     bypass_unparsed: bool = False
     """Whether frames that the classifier cannot parse bypass the chain, instead of being
     dropped."""
@@ -203,8 +209,10 @@ class StopWhen:
     """Sequential stopping: more rounds until all primary metrics are precise enough."""
 
     relative_half_width: float
-    """CI half-width divided by the mean."""
+    """Largest half-width of a confidence interval that is precise enough, as a ratio of the centre
+    (`Design.centre`)."""
     max_rounds: int
+    """A scenario stops after so many rounds, precise or not."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +224,8 @@ class SentinelSpec:
     metric: str
     """Metric of the probe that is compared."""
     every_visits: int = 4
-    """Trial groups in a block; the last block of a round may have fewer."""
+    """Trial groups in a block; the last block of a round may have fewer. With variants, it is
+    rounded up to a multiple of their number."""
     max_change_ratio: float = 0.2
     """Allowed difference of a reading from the median of the readings before it, as a ratio."""
     calibration: int = 6
@@ -238,6 +247,7 @@ class NoiseGate:
     """How far the CPUs' frequency may be below the run's median, as a ratio. A throttled CPU is
     outside the gate, too."""
     sentinel: SentinelSpec | None = None
+    """None: no sentinel is measured."""
     max_reruns: int = 2
     """How often one trial may be run again."""
     budget_ratio: float = 0.25
@@ -251,11 +261,14 @@ class Design:
     """The experiment's design: how often, in which order and until when its trials are measured."""
 
     rounds: int
+    """Planned rounds; `stop_when` may add more."""
     warmup_rounds: int
     order: Literal["randomized-blocks", "sequential"]
     seed: int
     confidence: float
+    """Confidence of intervals, e.g. 0.95."""
     stop_when: StopWhen | None
+    """None: all scenarios stop after the planned rounds."""
     max_retries: int
     """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
@@ -304,6 +317,7 @@ class FigureSpec:
     """Label of the probe. For a figure with `lines`, it is the label of the figure's derived
     results."""
     metric: str
+    """Metric that is shown; for a figure with `lines`, that of the first line."""
     x: str
     """Factor on the x axis."""
     series: str | None
@@ -358,13 +372,13 @@ class Workflow:
     @property
     def infrastructures(self) -> tuple[Infrastructure, ...]:
         """Infrastructures of all scenarios, each once; the workflow's own comes first."""
-        found = [Infrastructure(self.driver, self.config)]
+        infrastructures = [Infrastructure(self.driver, self.config)]
         for scenario in self.scenarios:
             infrastructure = self.infrastructure_of(scenario)
-            if infrastructure not in found:
-                found.append(infrastructure)
-        return tuple(found)
+            if infrastructure not in infrastructures:
+                infrastructures.append(infrastructure)
+        return tuple(infrastructures)
 
     def infrastructure_of(self, scenario: Scenario) -> Infrastructure:
-        """Infrastructure of a scenario."""
+        """Infrastructure of a scenario: that of its variant, or else the workflow's."""
         return scenario.infrastructure or Infrastructure(self.driver, self.config)

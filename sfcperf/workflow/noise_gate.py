@@ -55,9 +55,10 @@ def sentinel_scenario(workflow: Workflow) -> Scenario | None:
 
 
 def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | None:
-    """Build the sentinel; None, and reported, if its probe or metric does not exist."""
-    rest = dict(values)
-    probe, metric = rest.pop("probe", None), rest.pop("metric", None)
+    """Build the sentinel; None, and reported, if its probe or metric does not exist. Without a
+    `metric`, it is the first primary metric of the probe, or else the first."""
+    limits = dict(values)
+    probe, metric = limits.pop("probe", None), limits.pop("metric", None)
     if probe is None:
         probe, metric = DEFAULT_PROBE, metric or DEFAULT_METRIC
     name = probe["probe"]
@@ -72,6 +73,7 @@ def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | N
         parameters=parameters_with_defaults("probe", name, parameters),
     )
     metrics = plugins.load("probe", name).metrics(spec.parameters)
+    # Primary metrics come first, because False is less than True.
     known = [found.name for found in sorted(metrics, key=lambda found: not found.primary)]
     if not known or metric not in (None, *known):
         findings.add(
@@ -80,4 +82,4 @@ def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | N
             **choices(metric, known),
         )
         return None
-    return SentinelSpec(probe=spec, metric=metric or known[0], **rest)
+    return SentinelSpec(probe=spec, metric=metric or known[0], **limits)

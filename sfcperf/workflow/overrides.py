@@ -29,6 +29,7 @@ class Override:
     """One value that is set in a document."""
 
     path: tuple[str, ...]
+    """Keys, and indices as text, that lead to the value."""
     value: Any
     source: str
     """The override as the user wrote it, for messages."""
@@ -65,14 +66,14 @@ def customise(
     findings.raise_any()
     parsed = [parse_override(text) for text in overrides]
     presets = document.get("presets", {})
-    wanted = document.get(_PRESET)
+    preset = document.get(_PRESET)
     for override in parsed:
         if override.path == (_PRESET,):
-            wanted = override.value
+            preset = override.value
     result = {key: item for key, item in document.items() if key not in ("presets", _PRESET)}
     result.setdefault("infrastructure", {"driver": DEFAULT_DRIVER})
-    if wanted is not None:
-        for override in _preset(presets, wanted):
+    if preset is not None:
+        for override in _changes_of(presets, preset):
             apply(result, override)
     if profile is not None:
         _apply_profile(result, profile, driver, parsed)
@@ -84,17 +85,18 @@ def customise(
     return result
 
 
-def _preset(presets: Mapping[str, Mapping[str, Any]], wanted: Any) -> list[Override]:
-    """The changes of a preset, as overrides."""
-    if not isinstance(wanted, str) or wanted not in presets:
+def _changes_of(presets: Mapping[str, Mapping[str, Any]], preset: Any) -> list[Override]:
+    """The changes of the preset with this name, as overrides. Raises WorkflowError if there is
+    none."""
+    if not isinstance(preset, str) or preset not in presets:
         raise WorkflowError(
-            f"there is no preset {wanted!r}",
+            f"there is no preset {preset!r}",
             where="/presets" if presets else "",
-            **choices(wanted, presets),
+            **choices(preset, presets),
         )
     return [
-        Override(override_path(path, f"preset {wanted}"), value, f"preset {wanted}: {path}")
-        for path, value in presets[wanted].items()
+        Override(override_path(path, f"preset {preset}"), value, f"preset {preset}: {path}")
+        for path, value in presets[preset].items()
     ]
 
 
@@ -109,6 +111,7 @@ def _apply_profile(
             f"--driver {driver} contradicts {option}, which is for the driver {profile.driver}",
             hint="use only one of them",
         )
+    # Called for its errors: the line after it replaces what it sets.
     _choose_driver(document, option, profile.driver, overrides)
     document["infrastructure"] = {"driver": profile.driver, "config": deepcopy(profile.config)}
 
@@ -116,8 +119,9 @@ def _apply_profile(
 def _choose_driver(
     document: dict[str, Any], option: str, driver: str, overrides: list[Override]
 ) -> None:
-    """Set the driver, unless an override or a variant contradicts the option. Raises InputError
-    then."""
+    """Set the driver that `option` (as the user typed it) chooses. A driver other than the
+    document's gets no configuration. Raises InputError if an override or a variant names another
+    driver."""
     for override in overrides:
         if override.path == ("infrastructure", "driver") and override.value != driver:
             raise InputError(
@@ -156,7 +160,9 @@ def override_path(text: str, source: str) -> tuple[str, ...]:
 
 
 def _value(text: str, source: str) -> Any:
-    """Read a value: JSON, or else the text itself. Raises InputError."""
+    """Read a value: JSON, or else the text itself. Raises InputError for values that a document
+    must not have."""
+    # Python's json decides whether it is JSON; `parse`, which is stricter, would refuse other text.
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -195,7 +201,9 @@ def apply(document: dict[str, Any], override: Override) -> None:
 
 
 def _step(place: Any, part: str, schema: Mapping[str, Any], override: Override, depth: int) -> Any:
-    """Go one part down the path. An object that is absent is made if the schema declares it."""
+    """Go down the path by `part`, the one at `depth`, and return what is there. An object that is
+    absent is made if the schema of `place` declares it. Raises InputError if the part does not
+    exist."""
     if isinstance(place, list):
         return place[_index(place, part, override, depth)]
     if not isinstance(place, dict):
@@ -208,6 +216,8 @@ def _step(place: Any, part: str, schema: Mapping[str, Any], override: Override, 
 
 
 def _index(place: list[Any], part: str, override: Override, depth: int) -> int:
+    """Convert a part of the path to an index of this list. Raises InputError if there is none."""
+    # Longer numbers are no index, and Python refuses to convert very long ones.
     if part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(place):
         return int(part)
     allowed = f"0 to {len(place) - 1}, " if place else ""
@@ -226,7 +236,7 @@ def _no_such_path(
     allowed: str | None = None,
     hint: str | None = None,
 ) -> InputError:
-    """The error for a path that ends at `depth`; it names the part that exists."""
+    """The error for a path of which only the first `depth` parts exist; it names these."""
     nearest = pointer.to_pointer(override.path[:depth])
     named = f"{nearest} exists, but it" if nearest else "the workflow"
     return InputError(

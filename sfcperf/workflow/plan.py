@@ -88,9 +88,10 @@ def trial_groups(
     warmup: bool = False,
     only: Iterable[str] | None = None,
 ) -> Iterator[TrialGroup]:
-    """Yield the trial groups of a round in order. `only` keeps groups of these scenarios; their
-    order stays that of the full round, so a scenario that stops does not reshuffle the others."""
-    wanted = None if only is None else set(only)
+    """Yield the trial groups of a round in order. `only`: ids of the scenarios whose groups are
+    yielded; None: all. The order stays that of the full round, so a scenario that stops does not
+    reshuffle the others."""
+    scenario_ids = None if only is None else set(only)
     random = Random(f"{workflow.design.seed}/{'warmup' if warmup else 'round'}/{round_number}")
     shuffled = workflow.design.order == "randomized-blocks"
     blocks = scenario_blocks(workflow)
@@ -102,7 +103,7 @@ def trial_groups(
         probes = list(scenario.probes)
         if shuffled:
             random.shuffle(probes)
-        if wanted is None or scenario.id in wanted:
+        if scenario_ids is None or scenario.id in scenario_ids:
             yield TrialGroup(
                 scenario,
                 round_number,
@@ -141,6 +142,7 @@ def plan_document(workflow: Workflow) -> dict[str, Any]:
 
 
 def _variant(workflow: Workflow, variant: Variant) -> dict[str, Any]:
+    """A variant as plan.json has it. All its scenarios have the same driver."""
     scenario = next(s for s in workflow.scenarios if s.levels[LEVEL] == variant.name)
     return {
         "name": variant.name,
@@ -150,6 +152,7 @@ def _variant(workflow: Workflow, variant: Variant) -> dict[str, Any]:
 
 
 def _scenario(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as plan.json lists it in `scenarios`."""
     return {
         "id": scenario.id,
         "scenario": dict(scenario.levels),
@@ -166,7 +169,7 @@ def _round(workflow: Workflow, number: int, *, warmup: bool) -> dict[str, Any]:
         for index, block in enumerate(scenario_blocks(workflow))
         for scenario in block
     }
-    order: dict[int, int] = {}
+    order: dict[int, int] = {}  # index of a block in the workflow -> its number in this round
 
     def block(scenario: Scenario) -> dict[str, int]:
         """Number of the scenario's block in this round, counted in the order in which blocks

@@ -54,6 +54,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
+    """Report a driver that does not exist, or a configuration that does not fit it."""
     name, known = document["driver"], plugins.names("driver")
     if name not in known:
         findings.add("/driver", f"there is no driver named {name!r}", **choices(name, known))

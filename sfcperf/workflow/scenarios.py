@@ -49,8 +49,8 @@ class ScenarioSet:
 def build_scenarios(
     expansion: Expansion, folder: Path, within: Path | None, findings: Findings
 ) -> ScenarioSet:
-    """Build the scenarios of an expansion whose sections all fit the schema; those with errors are
-    reported and left out.
+    """Build the scenarios of an expansion whose sections all fit the schema. Errors are reported;
+    from the first one on, no more scenarios are built, and the result must not be used.
 
     Relative paths start at `folder`, and must lead to files `within` a folder (None: to any file).
     """
@@ -64,8 +64,8 @@ def build_scenarios(
 
 
 class _Builder:
-    """Builds the scenarios. Each form of a section is built once, however many scenarios share
-    it."""
+    """Builds the scenarios. Each form of a section is built once, however many scenarios share it.
+    `descriptors` has the VNF descriptors of the scenarios built so far."""
 
     def __init__(
         self, expansion: Expansion, folder: Path, within: Path | None, findings: Findings
@@ -75,11 +75,12 @@ class _Builder:
         self._within = within
         self._findings = findings
         self._built: dict[tuple[Any, ...], Any] = {}
+        """Section and key of its form -> what was built from it."""
         self.descriptors: dict[str, Path] = {}
 
     def scenarios(self) -> tuple[Scenario, ...]:
-        """Build the scenarios in order. It stops early when so many errors were found that more
-        would not be shown."""
+        """Build the scenarios in order. After an error, only further errors are looked for, until
+        there are so many that more would not be shown."""
         built = []
         for index, combination in enumerate(self._expansion.combinations()):
             scenario = self._scenario(f"s{index:03d}", combination)
@@ -90,7 +91,8 @@ class _Builder:
         return tuple(built)
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
-        """Build one scenario; None if it has errors, which are reported."""
+        """Build one scenario, and report its errors. None if any error has been found so far, in
+        this scenario or before."""
         report = self._report(combination)
         topology = self._section("topology", combination, "T1", build_topology)
         vnfs = self._section("vnfs", combination, {}, self._vnfs)
@@ -106,8 +108,9 @@ class _Builder:
         check_references(functions, services, report)
         if self._findings or client is None or server is None:
             return None
+        # The checks that follow need values without errors.
         _check_addresses(client, server, report)
-        probes = tuple(_classified(probe, chain.match.destination_port) for probe in probes)
+        probes = tuple(_with_matched_port(probe, chain.match.destination_port) for probe in probes)
         chains.check_reachable(chain, client, server, topology, report)
         chains.check_classified(chain, client, server, probes, report)
         levels = {name: level.label for name, level in combination.items()}
@@ -124,12 +127,13 @@ class _Builder:
         )
 
     def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
+        """Build the VNFs, by name; report names that are alike as names of files."""
         check_alike(("vnfs",), value, report)
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 
     def _vnf(self, name: str, value: Mapping[str, Any], report: Report) -> chains.Vnf:
-        """Build a VNF. Its resources are those of the workflow, or else of its descriptor, or else
-        the default."""
+        """Build a VNF, and add its descriptor to `descriptors`. Its resources are those of the
+        workflow, or else of its descriptor, or else the default."""
         path = ("vnfs", name)
         type_name = value["type"]
         vnfd = (self._folder / value["vnfd"]).resolve() if "vnfd" in value else None
@@ -142,6 +146,7 @@ class _Builder:
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
             elif len(sizes) < 2:
+                # The descriptor of its type is needed only for a size that the workflow lacks.
                 descriptor = read_descriptor(plugins.load("vnf", type_name).folder / "vnfd.yaml")
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
@@ -175,6 +180,7 @@ class _Builder:
         return built
 
     def _value(self, name: str, combination: Combination, absent: Any) -> Any:
+        """The form of a section for this combination; `absent` without the section."""
         forms = self._expansion.forms.get(name)
         return forms[self._expansion.form_key(name, combination)].value if forms else absent
 
@@ -202,7 +208,8 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
         label = entry.get("name") or plugins.load("probe", name).label(parameters)
         specs.append(ProbeSpec(index, name, label, parameters))
     labels = Counter(spec.label for spec in specs)
-    known = {name: first for first, name in alike(labels)}
+    # Label -> earlier label that differs from it only in case.
+    earlier = {name: first for first, name in alike(labels)}
     for spec in specs:
         if labels[spec.label] > 1:
             report(
@@ -210,19 +217,20 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
                 f"{labels[spec.label]} probes have the label {spec.label!r}",
                 hint="give each a different `name`",
             )
-        elif spec.label in known:
+        elif spec.label in earlier:
             report(
                 ("probes", spec.index),
-                f"the labels {known[spec.label]!r} and {spec.label!r} differ only in case",
+                f"the labels {earlier[spec.label]!r} and {spec.label!r} differ only in case",
                 allowed=TELL_APART,
                 hint="give each a different `name`",
             )
     return tuple(specs)
 
 
-def _classified(probe: ProbeSpec, port: int | None) -> ProbeSpec:
-    """Set the probe's port to the one that the classifier matches, if the probe would otherwise
-    choose it itself."""
+def _with_matched_port(probe: ProbeSpec, port: int | None) -> ProbeSpec:
+    """Return the probe with its port set to `port`, the destination port that the classifier
+    matches, if the probe would otherwise choose it itself. `port` None: the classifier matches
+    any."""
     properties = plugins.load("probe", probe.probe).parameters.get("properties", {})
     if port is None or "port" not in properties or "port" in probe.parameters:
         return probe
@@ -230,6 +238,7 @@ def _classified(probe: ProbeSpec, port: int | None) -> ProbeSpec:
 
 
 def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSpec, ...]:
+    """Build the monitors of a scenario; report one that occurs twice."""
     specs = plugin_specs("monitor", value, "monitors", "monitor", report)
     return tuple(MonitorSpec(spec.name, spec.parameters) for spec in specs)
 
@@ -250,8 +259,9 @@ def plugin_specs(
 
 
 def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report) -> None:
+    """Report addresses that no single host can have, and one that both endpoints have."""
     for endpoint in (client, server):
-        kind = None if endpoint.address is None else _not_a_hosts(IPv4Address(endpoint.address))
+        kind = None if endpoint.address is None else _special_kind(IPv4Address(endpoint.address))
         if kind is not None:
             report(
                 ("endpoints", endpoint.name, "address"),
@@ -262,9 +272,9 @@ def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report)
         report(("endpoints", "server", "address"), "client and server have the same address")
 
 
-def _not_a_hosts(address: IPv4Address) -> str | None:
-    """Say what kind of address it is, if packets to it do not reach one host through a chain; None
-    if they do (RFC 6890)."""
+def _special_kind(address: IPv4Address) -> str | None:
+    """Say what kind of address it is, if packets to it do not reach exactly one host through a
+    chain (RFC 6890). None for an ordinary address, which an endpoint may have."""
     special = {
         "the limited broadcast": address == IPv4Address("255.255.255.255"),
         # As a source, an address of 0.0.0.0/8 means a host of this network (RFC 1122, 3.2.1.3).

@@ -140,8 +140,8 @@ def _check(plugin: Any, kind: str, name: str) -> None:
 
 
 def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema:
-    """Schema of a plug-in's parameters. It includes the workflow's own keys beside them if they are
-    not nested."""
+    """Schema of a plug-in's parameters. If they are next to the selector, it also has the
+    workflow's own keys of that object (`own_keys`)."""
     key = f"{slot.kind}.{name}"
     parameters: Schema = _rebased(parameters_of(slot.kind, name), f"#/$defs/{key}")
     parameters.setdefault("type", "object")
@@ -163,6 +163,7 @@ def _choice(slot: Slot, name: str, key: str, parameters: Schema) -> Schema:
     then: Schema = {"$ref": f"#/$defs/{key}"}
     if slot.parameters is not None:
         then = {"properties": {slot.parameters: then}}
+        # If a parameter is required, so is the key that contains it.
         if parameters.get("required"):
             then["required"] = [slot.parameters]
     return {

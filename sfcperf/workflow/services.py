@@ -39,10 +39,12 @@ def build_services(value: Mapping[str, Any], report: Report) -> tuple[ServiceSpe
 def check_parameters(
     path: pointer.Path, kind: str, name: str, parameters: Mapping[str, Any], report: Report
 ) -> None:
-    """Report parameters of a plug-in that fit the schema but not each other."""
+    """Report parameters of a plug-in that fit the schema but not each other. `path` is where the
+    document has them; `kind` and `name` are the plug-in's."""
     try:
         plugins.load(kind, name).check(parameters)
     except InputError as error:
+        # The plug-in names a parameter, or `PARAMETER/KEY`.
         key = [int(p) if pointer.is_index(p) else p for p in (error.where or "").split("/")]
         report((*path, *key), error.message, allowed=error.allowed, hint=error.hint)
 
@@ -81,7 +83,8 @@ def check_same(scenarios: Sequence[Scenario], findings: Findings) -> None:
 
 
 def _check_spec(expected: ServiceSpec, found: ServiceSpec, findings: Findings) -> None:
-    """Compare one service of a scenario with that of the first scenario."""
+    """Report how a service of a scenario (`found`) differs from the first scenario's service of the
+    same name (`expected`)."""
     path = ("services", found.name)
     if found.service != expected.service:
         findings.add((*path, "service"), "it is the same in all scenarios")

@@ -80,7 +80,8 @@ def _links(links: list[Mapping[str, Any]], names: list[str], report: Report) -> 
 
 
 def _placement(placement: Mapping[str, str], names: list[str], report: Report) -> Mapping[str, str]:
-    """Default nodes of endpoints and chain. With one node, it is the default for all."""
+    """Default nodes of endpoints and chain; one without a default is absent. With one node, it is
+    the default for all. Nodes that do not exist are reported."""
     for role, node in placement.items():
         known_node(node, names, ("topology", "placement", role), report)
     if len(names) == 1:

@@ -69,6 +69,7 @@ class Validator:
         return list(found)
 
     def _surely_fits(self, value: Any) -> bool:
+        """Whether jsonschema-rs accepts the value. False: it does not, or cannot tell."""
         try:
             return bool(self._fast.is_valid(value))
         except ValueError:
@@ -78,20 +79,23 @@ class Validator:
 
     @cached_property
     def _fast(self) -> Any:
+        """Validator of jsonschema-rs, which is imported when it is first needed."""
         import jsonschema_rs
 
         return jsonschema_rs.Draft202012Validator(self._schema, validate_formats=True)
 
     @cached_property
     def _worded(self) -> Any:
+        """Validator of jsonschema, whose errors are put in words."""
         kind = _limited_validator()
         return kind(self._schema, format_checker=kind.FORMAT_CHECKER)
 
 
 @cache
 def _limited_validator() -> Any:
-    """Make jsonschema's validator skip the items of a list or an object that has too many: that
-    alone is the error."""
+    """Make a validator class of jsonschema with two changes. It skips the items of a list or an
+    object that has too many: that alone is the error. And it keeps the description beside a `$ref`
+    (`_of_place`)."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -106,12 +110,14 @@ def _limited_validator() -> Any:
 
 
 def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterator[Failure]]:
-    """Make a check that does nothing for a value with more items than `most` allows."""
+    """Make a check that skips a value with more items than the keyword `most` of its schema
+    allows."""
 
-    def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
+    def checked(validator: Any, keyword_value: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        """The check as jsonschema calls it. The original one may return None for no errors."""
         kind = list if most == "maxItems" else dict
         if not (isinstance(value, kind) and len(value) > schema.get(most, math.inf)):
-            yield from check(validator, wanted, value, schema) or ()
+            yield from check(validator, keyword_value, value, schema) or ()
 
     return checked
 
@@ -120,8 +126,9 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
     """Make a check of `$ref` that keeps the description of the place that refers. Many places share
     a definition, which cannot say what the value is for there."""
 
-    def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
-        for error in check(validator, wanted, value, schema) or ():
+    def checked(validator: Any, keyword_value: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        """The check as jsonschema calls it. The original one may return None for no errors."""
+        for error in check(validator, keyword_value, value, schema) or ():
             # `schema` has the `$ref`; its description is of the value. An error deeper in the
             # value, or in the name of one of its keys, needs another description.
             is_value_itself = not error.path and "propertyNames" not in error.schema_path
@@ -146,32 +153,32 @@ def _in_words(error: Failure) -> Iterator[SchemaViolation]:
 
 def _simple(error: Failure) -> SchemaViolation:
     """Say in words what one keyword of the schema does not allow."""
-    wanted, keyword = error.validator_value, str(error.validator)
+    keyword_value, keyword = error.validator_value, str(error.validator)
     value = _shown(error.instance)
     path = tuple(error.absolute_path)
     if "propertyNames" in error.schema_path and isinstance(error.instance, str):
         path = (*path, error.instance)  # what does not fit is the key
     if keyword == "enum":
-        options = [item if isinstance(item, str) else json.dumps(item) for item in wanted]
+        options = [item if isinstance(item, str) else json.dumps(item) for item in keyword_value]
         return SchemaViolation(
             path, f"{value} is not known here", **choices(error.instance, options)
         )
     if keyword == "type":
-        message = f"must be {_kinds(wanted)}, not {value}"
-        if (hint := _as_number(error.instance, wanted)) is not None:
+        message = f"must be {_kinds(keyword_value)}, not {value}"
+        if (hint := _as_number(error.instance, keyword_value)) is not None:
             return SchemaViolation(path, message, _allowed(error), hint)
     elif keyword == "const":
-        message = f"must be {_shown(wanted)}, not {value}"
+        message = f"must be {_shown(keyword_value)}, not {value}"
     elif keyword in _BOUNDS:
-        message = f"must be {_BOUNDS[keyword].format(wanted)}, not {value}"
+        message = f"must be {_BOUNDS[keyword].format(keyword_value)}, not {value}"
     elif keyword[3:] in _LENGTHS:
         bound = "at least" if keyword.startswith("min") else "at most"
-        noun = _LENGTHS[keyword[3:]] + ("" if wanted == 1 else "s")
-        message = f"must have {bound} {wanted} {noun}"
+        noun = _LENGTHS[keyword[3:]] + ("" if keyword_value == 1 else "s")
+        message = f"must have {bound} {keyword_value} {noun}"
     elif keyword == "pattern":
         message = f"{value} does not match the required pattern"
     elif keyword == "format":
-        message = f"{value} does not have the format {wanted}"
+        message = f"{value} does not have the format {keyword_value}"
     elif keyword == "uniqueItems":
         message = "must not have duplicate items"
     elif keyword == "not":
@@ -182,8 +189,8 @@ def _simple(error: Failure) -> SchemaViolation:
 
 
 def _allowed(error: Failure) -> str | None:
-    """Say what the schema allows: its range, if it has one, then the description of the place that
-    refers to it, then its own."""
+    """Say what the schema allows: its range, then the description of the place that refers to it,
+    then its own description or pattern, as far as it has them; empty or None if it has none."""
     schema = error.schema
     if not isinstance(schema, Mapping):
         return None
@@ -201,6 +208,7 @@ def _allowed(error: Failure) -> str | None:
 
 
 def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
+    """Yield a misfit for each key of an object that the schema does not know."""
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
     unknown = sorted(error.instance.keys() - known.keys())
@@ -213,6 +221,7 @@ def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
 
 
 def _missing_keys(error: Failure) -> Iterator[SchemaViolation]:
+    """Yield a misfit for the missing key that the error is about."""
     # jsonschema gives one error per missing key, and names it only in the message.
     for key in error.validator_value:
         if key not in error.instance and error.message.startswith(repr(key)):
@@ -247,16 +256,17 @@ def _is_other_kind(error: Failure) -> bool:
 
 
 def _together(error: Failure) -> SchemaViolation:
-    """One misfit for all alternatives: what any of them would allow."""
-    wanted: list[str] = []
+    """One misfit for all alternatives: the value fits none, and `allowed` has all that any of them
+    would allow."""
+    allowed_here: list[str] = []
     options: list[str] = []
     for child in error.context or ():
         if child.validator == "type":
-            wanted.append(_kinds(child.validator_value))
+            allowed_here.append(_kinds(child.validator_value))
         elif child.validator in ("const", "enum"):
             is_const = child.validator == "const"
             values = [child.validator_value] if is_const else child.validator_value
-            wanted += [_shown(item) for item in values]
+            allowed_here += [_shown(item) for item in values]
             options += [str(item) for item in values]
     kinds = [
         kind
@@ -267,13 +277,14 @@ def _together(error: Failure) -> SchemaViolation:
     return SchemaViolation(
         tuple(error.absolute_path),
         f"{_shown(error.instance)} is not allowed here",
-        " or ".join(dict.fromkeys(wanted)),
+        " or ".join(dict.fromkeys(allowed_here)),
         _as_number(error.instance, kinds) or did_you_mean(error.instance, options),
     )
 
 
 def _as_number(value: object, kinds: str | Iterable[str]) -> str | None:
-    """Hint for text that was meant as a number: `20M`, `1.5k`, `100`. Units are in the names of
+    """Hint for text that was meant as a number, such as `20M`, `1.5k`, `100`; None for any other
+    value, and if none of the `kinds` (JSON Schema types) is a number. Units are in the names of
     keys, such as `rate_bps`, not in values."""
     found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if found is None or not {"integer", "number"} & set(_listed(kinds)):
@@ -283,11 +294,13 @@ def _as_number(value: object, kinds: str | Iterable[str]) -> str | None:
 
 
 def _listed(kinds: str | Iterable[str]) -> list[str]:
+    """Types as a list: a schema names one alone, or a list of them."""
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
-def _kinds(wanted: str | Iterable[str]) -> str:
-    return " or ".join(_TYPES[kind] for kind in _listed(wanted))
+def _kinds(kinds: str | Iterable[str]) -> str:
+    """JSON Schema types in words: `an integer or a number`."""
+    return " or ".join(_TYPES[kind] for kind in _listed(kinds))
 
 
 def _shown(value: Any) -> str:

@@ -32,9 +32,8 @@ _DRIVER = ("infrastructure", "driver")
 
 
 def read_variants(document: Mapping[str, Any]) -> tuple[Variant, ...]:
-    """Read the variants of a document. The first is the baseline; there are none without an
-    interleaved comparison. Raises WorkflowError, also if they would have too many scenarios or
-    values."""
+    """Read the variants of a document, the baseline first; empty if it has none. Raises
+    WorkflowError, also if they would have too many scenarios or values."""
     findings = Findings()
     findings.add_misfits(section_misfits(document, "variants"))
     findings.raise_any()
@@ -86,6 +85,7 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
     """
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
+    # The driver comes first, because choosing one drops the configuration that others may change.
     for _, override in overrides:
         own, driver = result.get("infrastructure"), override.value
         if override.path == _DRIVER and isinstance(own, dict) and own.get("driver") != driver:
@@ -121,6 +121,7 @@ def in_shared_document(
     for variant in variants:
         for finding in errors[variant.name].all if variant.name in errors else ():
             key = (finding.where, finding.message)
+            # Not the fault of changes: a variant without any has it too, or all variants have it.
             shared = any(key in keys.get(name, ()) for name in unchanged)
             shared = shared or all(key in keys.get(each.name, ()) for each in variants)
             where, message = _place(document, variant, finding, shared=shared)
@@ -150,7 +151,8 @@ def _check_paths(name: str, changes: Mapping[str, Any], findings: Findings) -> N
 
 
 def _overrides(variant: Variant) -> list[tuple[str, Override]]:
-    """The changes of a variant as overrides, in order, each with its path as the user wrote it."""
+    """The changes of a variant as overrides, in order, each with its path as the user wrote it.
+    Values are copied, because later overrides change what is inside of them."""
     return [
         (text, Override(override_path(text, text), deepcopy(value), text))
         for text, value in variant.changes.items()
@@ -160,20 +162,26 @@ def _overrides(variant: Variant) -> list[tuple[str, Override]]:
 def _place(
     document: Mapping[str, Any], variant: Variant, finding: WorkflowError, *, shared: bool
 ) -> tuple[str, str]:
-    """Find where the user can correct an error, and give the message that fits there."""
+    """Find where the user can correct an error of a variant's document. Returns a pointer into the
+    shared document, and the message that fits there. `shared`: the error does not come from the
+    variant's changes."""
     where = finding.where or ""
     if where and not where.startswith("/"):
+        # Not a pointer: a file, for example.
         return where, f"{finding.message} (variant {variant.name})"
     parts = pointer.parts(where)
     if parts[:1] == ("variants",):
         return where, finding.message
     changes = [(text, override.path) for text, override in _overrides(variant)]
+    # The last change of the place wins, so it is the one to correct.
     for text, path in reversed(changes):
         if _leads_to(path, parts, document):
             inside = ("variants", variant.name, text, *parts[len(path) :])
             return pointer.to_pointer(inside), finding.message
     if shared and _exists(document, parts[:-1]):
         return where, finding.message
+    # The place is only in the variant's own document: name the one change that can have caused it,
+    # or else the whole variant.
     own: tuple[str, ...] = ("variants", variant.name)
     near = [text for text, path in changes if len(changes) == 1 or path[:1] == parts[:1]]
     if len(near) == 1:
@@ -193,6 +201,7 @@ def _leads_to(path: tuple[str, ...], parts: tuple[str, ...], document: Mapping[s
 
 
 def _exists(document: Any, parts: tuple[str, ...]) -> bool:
+    """Whether a path exists in the document."""
     return pointer.deepest(document, parts) == parts
 
 
@@ -217,34 +226,37 @@ def merge(sets: Mapping[str, ScenarioSet]) -> ScenarioSet:
 
 
 def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError]:
-    """Return by variant an error if labels or metrics of its probes differ from those of the first
-    variant. All variants have the same scenarios, because the factors are the same."""
+    """Return name of the variant -> error, for each variant whose probes have other labels or
+    metrics than those of the first variant. `sets`: by variant, the first one first. All variants
+    have as many scenarios, in the same order, because the factors are the same."""
     (_, baseline), *others = sets.items()
     expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
     errors: dict[str, WorkflowError] = {}
     for name, variant in others:
         findings = Findings()
-        for wanted, scenario in zip(expected, variant.scenarios, strict=True):
-            _check_probes(wanted, _reported(scenario.probes), findings)
-        # One error is enough: all scenarios have the same.
+        for of_first, scenario in zip(expected, variant.scenarios, strict=True):
+            _check_probes(of_first, _reported(scenario.probes), findings)
+        # One error is enough: in most cases, all scenarios have the same one.
         if first := next(iter(findings), None):
             errors[name] = first
     return errors
 
 
 def _check_probes(
-    wanted: Mapping[str, frozenset[Any]], reported: Mapping[str, frozenset[Any]], findings: Findings
+    expected: Mapping[str, frozenset[Any]],
+    reported: Mapping[str, frozenset[Any]],
+    findings: Findings,
 ) -> None:
     """Report probes of a variant whose labels or metrics differ from those of the first variant."""
-    if wanted.keys() != reported.keys():
+    if expected.keys() != reported.keys():
         findings.add(
             "/probes",
             f"its probes are {listing(reported)}, but those of the first variant "
-            f"{listing(wanted)}: they cannot be compared",
+            f"{listing(expected)}: they cannot be compared",
             hint="give a probe with different parameters the same `name` in all variants",
         )
         return
-    for label, metrics in wanted.items():
+    for label, metrics in expected.items():
         if reported[label] != metrics:
             findings.add(
                 "/probes",
@@ -266,4 +278,5 @@ def _reported(probes: tuple[ProbeSpec, ...]) -> dict[str, frozenset[Any]]:
 
 
 def _names(metrics: frozenset[Any]) -> str:
+    """Metrics with their units, for a message."""
     return listing(sorted(f"{name} ({unit})" for name, unit in metrics))

@@ -87,8 +87,8 @@ def _loosened(schema: Any) -> Any:
 
 
 def _or_reference(schema: Any) -> Schema:
-    """A schema that accepts a reference or the value. The description stays outside of the
-    choice."""
+    """A schema that accepts a reference, or a value that fits `schema` with references inside. The
+    description stays outside of the choice."""
     loose = _loosened(schema)
     if isinstance(loose, dict) and "description" in loose:
         description = loose.pop("description")
@@ -97,24 +97,25 @@ def _or_reference(schema: Any) -> Schema:
 
 
 def _definitions_outside(schema: Schema) -> set[str]:
-    """Names of the definitions that only sections use which cannot vary."""
+    """Names of the definitions that no varying section uses, directly or through others."""
     inside: set[str] = set()
+    # The definition of each of these sections has the section's name.
     waiting = list(VARYING)
     while waiting:
         name = waiting.pop()
         if name not in inside:
             inside.add(name)
-            waiting += _referred(schema["$defs"][name])
+            waiting += _definitions_in(schema["$defs"][name])
     return set(schema["$defs"]) - inside
 
 
-def _referred(value: Any) -> list[str]:
-    """Names of the definitions that a schema refers to."""
+def _definitions_in(value: Any) -> list[str]:
+    """Names of the definitions that a part of a schema refers to."""
     if isinstance(value, dict):
         reference = value.get("$ref")
         local = isinstance(reference, str) and reference.startswith("#/$defs/")
         found = [str(reference).split("/")[2]] if local else []
-        return found + [name for item in value.values() for name in _referred(item)]
+        return found + [name for item in value.values() for name in _definitions_in(item)]
     if isinstance(value, list):
-        return [name for item in value for name in _referred(item)]
+        return [name for item in value for name in _definitions_in(item)]
     return []

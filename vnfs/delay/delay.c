@@ -58,14 +58,14 @@ static const struct options *parse_options(int argc, char **argv)
 	return &options;
 }
 
-/* What both threads know. */
+/* What the thread that forwards and the one that reports share. */
 struct work {
 	const struct options *options;
 	struct queue *queue;
 	struct statistics statistics;
-	int tun;
-	int stop;
-	int status;
+	int tun; /* descriptor of the TUN device */
+	int stop; /* eventfd: readable when the thread that forwards is to end */
+	int status; /* of that thread, once it has ended: 0, or -1 after complain() */
 };
 
 static unsigned long long value(const _Atomic uint64_t *counter)
@@ -73,12 +73,14 @@ static unsigned long long value(const _Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+/* Write the counters to stdout and to the stats file. */
 static void report_counters(const struct statistics *statistics)
 {
 	unsigned long long forwarded = value(&statistics->forwarded);
 	unsigned long long full = value(&statistics->dropped_full);
 	unsigned long long send = value(&statistics->dropped_send);
 
+	/* Before the first packet is forwarded, the minimum is UINT64_MAX: 0 is printed for it. */
 	fprintf(stats_begin(),
 		"\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, "
 		"\"drops\": {\"full\": %llu, \"send\": %llu}, \"delay_sum_ns\": %llu, "
@@ -111,7 +113,7 @@ static int tun_open(const char *name)
 	return fd;
 }
 
-/* The thread that forwards. */
+/* The thread that forwards: `argument` is a struct work, whose `status` it sets. */
 static void *run(void *argument)
 {
 	struct work *work = argument;
@@ -120,13 +122,14 @@ static void *run(void *argument)
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	work->status = forward_packets(work->options, work->tun, work->stop, work->queue,
 				       &work->statistics);
+	/* Let the other thread, which waits for signals, end the process. */
 	if (work->status)
 		kill(getpid(), SIGTERM);
 	return NULL;
 }
 
 /* Report counters until SIGTERM or SIGINT. Another thread forwards packets, so that no report
- * delays them. */
+ * delays them. Returns 0, or -1 after complain(). */
 static int serve(struct work *work, const sigset_t *signals)
 {
 	pthread_t thread;
@@ -140,11 +143,14 @@ static int serve(struct work *work, const sigset_t *signals)
 	} while (signals_ask_for_counters(signals));
 	eventfd_write(work->stop, 1);
 	pthread_join(thread, NULL);
+	/* After a failure main() reports that instead. */
 	if (work->status == 0)
 		report_counters(&work->statistics);
 	return work->status;
 }
 
+/* Make the queue and the TUN device, and delay packets until a signal ends it. Returns 0, or -1
+ * after complain(). */
 static int delay(const struct options *options, const sigset_t *signals)
 {
 	struct work work = { .options = options, .tun = -1, .stop = -1 };

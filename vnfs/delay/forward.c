@@ -16,6 +16,7 @@
 /* No packet is read in so short a time before another one is due: reading takes about as long. */
 #define READ_TIME_NS 3000
 
+/* Count a forwarded packet and its delay. */
 static void note_delay(struct statistics *statistics, uint64_t delay_ns)
 {
 	if (delay_ns < atomic_load_explicit(&statistics->delay_min_ns, memory_order_relaxed))
@@ -26,7 +27,8 @@ static void note_delay(struct statistics *statistics, uint64_t delay_ns)
 	counter_add(&statistics->forwarded, 1);
 }
 
-/* Send the oldest packet. The delay that is counted ends where the kernel begins to take it. */
+/* Send the oldest packet and remove it from the queue. The delay that is counted ends where the
+ * kernel begins to take it. */
 static void send_head(int tun, struct queue *queue, struct statistics *statistics)
 {
 	const struct packet *packet = queue_head(queue);
@@ -39,10 +41,11 @@ static void send_head(int tun, struct queue *queue, struct statistics *statistic
 	queue_pop(queue);
 }
 
-/* Read a packet. Returns 1 if there was one, 0 if there was none, or -1 after complain(). */
+/* Read a packet and add it to the queue. It is dropped if the queue is full. Returns 1 if there was
+ * a packet, also one that was dropped, 0 if there was none, or -1 after complain(). */
 static int receive(int tun, struct queue *queue, struct statistics *statistics)
 {
-	static uint8_t lost[PACKET_BYTES];
+	static uint8_t lost[PACKET_BYTES]; /* a packet for which there is no room */
 	struct packet *packet = queue_room(queue);
 	ssize_t bytes = read(tun, packet ? packet->data : lost, PACKET_BYTES);
 
@@ -52,7 +55,7 @@ static int receive(int tun, struct queue *queue, struct statistics *statistics)
 		complain("cannot read from the TUN device: %s", strerror(errno));
 		return -1;
 	}
-	/* IPv6 packets are the kernel's own: it sends them by each device. */
+	/* Skip IPv6 packets, which are the kernel's own: it sends them by each device. */
 	if (bytes == 0 || (packet ? packet->data[0] : lost[0]) >> 4 != 4)
 		return 1;
 	counter_add(&statistics->received, 1);
@@ -66,8 +69,8 @@ static int receive(int tun, struct queue *queue, struct statistics *statistics)
 	return 1;
 }
 
-/* Sleep until a packet arrives, until `until_ns` (0: for ever), or until `stop` is readable.
- * Returns whether `stop` is readable. */
+/* Sleep until a packet arrives, until `until_ns` of CLOCK_MONOTONIC (0: for ever), or until `stop`
+ * is readable. Returns whether `stop` is readable. */
 static bool sleep_until(uint64_t until_ns, int tun, int stop)
 {
 	struct pollfd files[] = { { .fd = stop, .events = POLLIN },
@@ -88,9 +91,10 @@ int forward_packets(const struct options *options, int tun, int stop, struct que
 		const struct packet *head = queue_head(queue);
 		uint64_t due = head ? head->received_ns + options->delay_ns : 0;
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
-		int taken;
+		int received;
 
-		/* While packets follow closely, the loop never sleeps, and would not see `stop`. */
+		/* While packets follow closely, the loop never sleeps, and would not see `stop`.
+		 * This only looks, because the time 1 ns is past. */
 		if (++turns % 4096 == 0 && sleep_until(1, tun, stop))
 			return 0;
 		if (head && now >= due) {
@@ -99,14 +103,16 @@ int forward_packets(const struct options *options, int tun, int stop, struct que
 		}
 		if (head && due - now < READ_TIME_NS)
 			continue;
-		taken = receive(tun, queue, statistics);
-		if (taken < 0)
+		received = receive(tun, queue, statistics);
+		if (received < 0)
 			return -1;
-		if (taken)
+		/* Read all packets that wait before sleeping. */
+		if (received)
 			continue;
 		if (!head) {
 			if (sleep_until(0, tun, stop))
 				return 0;
+			/* Closer to its time, the clock is polled by this loop. */
 		} else if (due - now > options->spin_ns) {
 			if (sleep_until(due - options->spin_ns, tun, stop))
 				return 0;

@@ -12,8 +12,8 @@ struct options {
 	const char *tun;
 	const char *stats; /* NULL: counters on stdout only */
 	uint64_t delay_ns;
-	uint64_t spin_ns; /* before a packet is due, the clock is polled instead of sleeping */
-	size_t buffer_bytes;
+	uint64_t spin_ns; /* so long before a packet is due, the clock is polled, not slept for */
+	size_t buffer_bytes; /* room of the queue */
 };
 
 /* Counters that the thread which forwards packets writes, and the one which reports reads. */
@@ -23,7 +23,7 @@ struct statistics {
 	_Atomic uint64_t dropped_full; /* no room in the queue */
 	_Atomic uint64_t dropped_send; /* the kernel did not take it back */
 	_Atomic uint64_t delay_sum_ns; /* of forwarded packets, from receive to send */
-	_Atomic uint64_t delay_min_ns;
+	_Atomic uint64_t delay_min_ns; /* UINT64_MAX until a packet is forwarded */
 	_Atomic uint64_t delay_max_ns;
 };
 

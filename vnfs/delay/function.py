@@ -23,6 +23,7 @@ TUN_PACKETS = 10_000
 """Packets that the device has room for, in front of the buffer: those that arrive while others are
 sent."""
 TABLE = "1533"
+"""Routing table that leads into the TUN device."""
 _TUN_DEVICE = Path("/dev/net/tun")
 
 
@@ -32,7 +33,8 @@ class _Process(StatsProcess, RunningFunction):
     binary = BINARY
 
     def counters(self) -> Mapping[str, int]:
-        """The counters of sfc-delay. Raises MeasurementError."""
+        """Return the counters of sfc-delay, its reasons for dropping as `dropped_REASON`. Raises
+        MeasurementError."""
         event = self.fresh()
         drops = {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         names = ("received", "forwarded", "dropped")
@@ -41,7 +43,8 @@ class _Process(StatsProcess, RunningFunction):
 
 
 class RunningDelay(KernelForwarding):
-    """Kernel forwarding that leads through a TUN device."""
+    """Kernel forwarding that leads through a TUN device, behind which sfc-delay delays packets. The
+    constructor starts sfc-delay."""
 
     more_interfaces = (TUN,)
 
@@ -50,13 +53,16 @@ class RunningDelay(KernelForwarding):
         options = ["--tun", TUN]
         for knob in ("delay_us", "spin_us", "buffer_mib"):
             options += [f"--{knob.replace('_', '-')}", str(int(knobs[knob]))]
-        _await_tun(host)
+        _load_tun(host)
         self._process = _Process.spawn(attachment.name, host, options)
 
     def set_up(self) -> None:
-        """Lead what arrives at the interfaces into the TUN device."""
+        """Wait for sfc-delay, then lead what arrives at the interfaces into the TUN device."""
         self._process.wait_ready()
+        # Rules that an earlier function left would be there twice.
         self._unroute()
+        # Priority 100 comes before the rules of kernel forwarding. What comes back from the TUN
+        # device meets no rule of either, and follows the routes to the endpoints.
         lines = [
             f"link set dev {TUN} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
             f"route replace default dev {TUN} table {TABLE}",
@@ -73,8 +79,8 @@ class RunningDelay(KernelForwarding):
         """Return the counters of sfc-delay, instead of the kernel's, which forwards each packet
         twice; the kernel's reasons for dropping; and `dropped_queue`, packets that never left the
         device because the process was too slow. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns`
-        are of forwarded packets, by the tool's clock from receive to send; the mean is their sum by
-        `forwarded`. Raises MeasurementError."""
+        are of forwarded packets, by the tool's clock from receive to send; the mean delay is
+        `delay_sum_ns` / `forwarded`. Raises MeasurementError."""
         own, kernel = self._process.counters(), super().counters()
         reasons = {name: value for name, value in kernel.items() if name.startswith("dropped_")}
         device = interface_counters(self._host.read_text("/proc/net/dev")).get(TUN)
@@ -103,15 +109,16 @@ class RunningDelay(KernelForwarding):
         self._unroute()
 
     def _unroute(self) -> None:
+        """Remove the routes and rules that lead into the TUN device, if they are there."""
         rules = [f"rule delete iif {name} lookup {TABLE}" for name in self._interfaces]
         # For what is not there ip prints an error, continues, and fails at the end.
         with suppress(MeasurementError):
             self._ip([*rules, f"route flush table {TABLE}"], "-force")
 
 
-def _await_tun(host: Host) -> None:
-    """Have the host's kernel load its TUN devices. Failure is no error here: sfc-delay reports
-    it."""
+def _load_tun(host: Host) -> None:
+    """Have the host's kernel load TUN devices, unless it has them. Failure is no error here:
+    sfc-delay reports it."""
     argv = ["test", "-c", str(_TUN_DEVICE)]
     if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
         # An error is ignored: where there are no modules there is no modprobe either.

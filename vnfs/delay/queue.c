@@ -9,7 +9,7 @@
 #include "../../dataplane/common/report.h"
 #include "queue.h"
 
-#define ROOM (sizeof(struct packet) + PACKET_BYTES)
+#define ROOM (sizeof(struct packet) + PACKET_BYTES) /* for the largest packet */
 #define ALIGNED(bytes) (((bytes) + 7) & ~(size_t)7)
 
 struct queue {
@@ -84,6 +84,7 @@ void queue_pop(struct queue *queue)
 
 	queue->head += ALIGNED(sizeof(*packet) + packet->bytes);
 	queue->count--;
+	/* That was the last packet before the end: the next one is at the beginning. */
 	if (queue->head > queue->tail && queue->head == queue->wrap)
 		queue->head = 0;
 }

@@ -27,4 +27,6 @@ void queue_push(struct queue *queue, const struct packet *packet);
 
 /* Return the oldest packet, or NULL. */
 const struct packet *queue_head(const struct queue *queue);
+
+/* Remove the oldest packet, which must exist. */
 void queue_pop(struct queue *queue);

@@ -24,10 +24,12 @@ START_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 10.0
 _POLL_S = 0.01
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 class RunningDpi(KernelForwarding):
-    """A host whose kernel forwards, and its inspector."""
+    """A host whose kernel forwards, and an ndpiReader process that inspects what arrives at the
+    ingress. The constructor starts ndpiReader."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
@@ -57,7 +59,7 @@ class RunningDpi(KernelForwarding):
     def counters(self) -> Mapping[str, int]:
         """Return the counters of kernel forwarding; `inspector_cpu_ms`, CPU time that ndpiReader
         has used; and what it found up to the end of its last period: see `ndpi_output.counters`.
-        After `stop` that is everything. Raises MeasurementError."""
+        After `stop` that is all that it has inspected. Raises MeasurementError."""
         found = ndpi_output.counters(self._printed())
         return {**super().counters(), "inspector_cpu_ms": self._used_ms(), **found}
 
@@ -76,6 +78,7 @@ class RunningDpi(KernelForwarding):
     def take_away(self) -> None:
         """End ndpiReader, which prints what it has found."""
         if self._inspector.poll() is None:
+            # Keep the CPU time for `counters`: it cannot be read when the process has ended.
             self._used_ms()
             self._inspector.send_signal(signal.SIGINT)
             with suppress(MeasurementError):
@@ -83,6 +86,7 @@ class RunningDpi(KernelForwarding):
         self._inspector.stop()
 
     def _printed(self) -> str:
+        """Return what ndpiReader has printed so far; empty before its file exists."""
         try:
             return self._output.read_text(errors="replace")
         except FileNotFoundError:

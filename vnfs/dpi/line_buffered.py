@@ -16,10 +16,11 @@ _TIMEOUT_S = 10.0
 
 
 def line_buffered(host: Host, argv: Sequence[str]) -> list[str]:
-    """The command line with which a program linked to the C library writes each line at once.
+    """Return a command line that runs `argv`, a program linked to the C library, so that it writes
+    each line at once.
 
-    stdbuf is a library that is loaded before all others and told what to do by the environment; the
-    library is brought to the host. Raises EnvironmentLacks when this machine has no stdbuf.
+    stdbuf is a library that is loaded before all others and told what to do by the environment.
+    This library is copied to the host. Raises EnvironmentLacks when this machine has no stdbuf.
     """
     variables = dict(_variables())
     variables["LD_PRELOAD"] = host.program(Path(variables["LD_PRELOAD"]))
@@ -28,11 +29,12 @@ def line_buffered(host: Host, argv: Sequence[str]) -> list[str]:
 
 @cache
 def _variables() -> tuple[tuple[str, str], ...]:
-    """Return what stdbuf puts into the environment of a program, as `env` shows it."""
+    """Return (name, value) of the variables that stdbuf puts into the environment of a program:
+    `env`, started by stdbuf, prints them. Raises EnvironmentLacks."""
     path = find(COMMAND)
     if path is None:
         raise EnvironmentLacks(f"{COMMAND} is not there", hint="install the package coreutils")
-    done = subprocess.run(
+    completed = subprocess.run(
         [path, "--output=L", "env", "-0"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -43,6 +45,6 @@ def _variables() -> tuple[tuple[str, str], ...]:
     )
     return tuple(
         (name, value)
-        for name, _, value in (entry.partition("=") for entry in done.stdout.split("\0"))
+        for name, _, value in (entry.partition("=") for entry in completed.stdout.split("\0"))
         if name == "LD_PRELOAD" or name.startswith("_STDBUF_")
     )

@@ -17,16 +17,16 @@ _PROTOCOL = re.compile(
 
 
 def counters(output: str) -> Mapping[str, int]:
-    """Sums over all periods so far (ndpiReader 4.2).
+    """Add up all periods in the output (of ndpiReader 4.2). Return name -> number:
 
     `captured` packets, of which `inspected` ones were IP and whole; `protocol_NAME` packets and
     `flows_NAME` flows by detected protocol, in lower case. A flow that lasts longer than a period
     is counted in each.
     """
-    found = _PACKETS.findall(output)
+    periods = _PACKETS.findall(output)
     sums: Counter[str] = Counter(
-        captured=sum(int(captured) for _, captured in found),
-        inspected=sum(int(inspected) for inspected, _ in found),
+        captured=sum(int(captured) for _, captured in periods),
+        inspected=sum(int(inspected) for inspected, _ in periods),
     )
     for name, packets, flows in _PROTOCOL.findall(output):
         sums[f"protocol_{name.lower()}"] += int(packets)

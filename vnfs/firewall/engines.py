@@ -16,7 +16,8 @@ class Nftables(nftables.Table):
     """The firewall's rules in an nftables table of their own."""
 
     def __init__(self, host: Host, count: int, default: str) -> None:
-        """`default` is `accept` or `drop`."""
+        """`count` rules match nothing; behind them, `default` (`accept` or `drop`) is for all
+        packets."""
         filters = rules.nftables_rules(count, default)
         super().__init__(host, rules.TABLE, rules.nftables(), {rules.FORWARD: filters})
 
@@ -25,19 +26,21 @@ class Iptables(iptables.Chains):
     """The firewall's rules in chains of their own in the table `filter`, by iptables-nft."""
 
     def __init__(self, host: Host, count: int, default: str) -> None:
-        """`default` is `accept` or `drop`."""
+        """`count` rules match nothing; behind them, `default` (`accept` or `drop`) is for all
+        packets."""
         super().__init__(host, rules.iptables(count, default), rules.iptables_removal())
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Require `iptables-VARIANT` and its `-restore`."""
+        """Require the command, such as `iptables-nft`, and its `-restore`."""
         return [tool(cls.command, "iptables", [cls.command, "--version"]), *super().requirements()]
 
     def counters(self) -> Mapping[str, int]:
-        """Return the packets that reached the chain behind all rules, which has one rule, as
-        `rules.LAST`."""
+        """Return, as `rules.LAST`, the packets that reached the chain behind all rules, which has
+        one rule. Raises MeasurementError, also when that rule is gone."""
         argv = [self.command, "--wait", "--numeric", "--verbose", "--exact", "--list", rules.END]
         lines = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text.splitlines()
+        # Two lines of headings come first. A rule's line begins with its packets.
         counted = [line.split() for line in lines[2:]]
         if len(counted) != 1:
             raise MeasurementError(f"the chain {rules.END} has changed", where=self._host.name)

@@ -32,11 +32,12 @@ class RunningFirewall(KernelForwarding):
         self._engine = engine(host, int(knobs["rules"]), self._default)
 
     def counters(self) -> Mapping[str, int]:
-        """Return the counters of kernel forwarding, and `passed_all_rules`: packets that reached
-        the last rule.
+        """Return the counters of kernel forwarding, and the packets that reached the last rule:
+        `passed_all_rules` if the knob `default` is accept, `dropped_by_rules` if it is drop; the
+        other one is 0.
 
-        With `default` drop these are `dropped_by_rules`, and nothing is forwarded, whatever the
-        kernel's statistics say: some versions count before the rules. Raises MeasurementError.
+        With drop, nothing is forwarded, whatever the kernel's statistics say: some versions count
+        before the rules. Raises MeasurementError.
         """
         counters = dict(super().counters())
         last = self._engine.counters()[LAST]

@@ -49,6 +49,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Judge all options together, and keep the positional arguments, `words`. Refuses options that do
+ * not go together: the program ends with status 2. */
 static void check_options(char **words, unsigned int count)
 {
 	options.names = words;
@@ -79,6 +81,8 @@ static void report_counters(const struct engine *engine, bool print)
 	stats_end(print);
 }
 
+/* Forward until SIGTERM or SIGINT, and write the counters at the start, on SIGUSR1 and at the end.
+ * Returns the exit status. */
 static int forward(const struct options *options, const sigset_t *signals)
 {
 	const struct engine *engine = options->engine;
@@ -93,6 +97,7 @@ static int forward(const struct options *options, const sigset_t *signals)
 	json_string(stdout, interface.name);
 	puts("}");
 	fflush(stdout);
+	/* Counters in the stats file tell its readers that packets are forwarded. */
 	report_counters(engine, false);
 	while (signals_ask_for_counters(signals))
 		report_counters(engine, true);

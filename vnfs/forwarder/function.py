@@ -21,7 +21,9 @@ ATTACH_TIMEOUT_S = 10.0
 def attach_pass(host: Host, interfaces: list[str]) -> None:
     """Give the SFF's ends of veths an XDP program that passes everything, in native mode.
 
-    One process for all of them; it stays until the interfaces go. Raises DeploymentError.
+    Frames that a forwarder returns by XDP_TX on a veth are delivered only to an end with a program.
+    One process attaches it to all of them and ends; the program stays until the interfaces go.
+    Raises DeploymentError.
     """
     if not interfaces:
         return

@@ -37,7 +37,8 @@ class RunningIps(KernelForwarding):
     _inspector: Suricata | None = None
 
     def set_up(self) -> None:
-        """Load the rules. Where Suricata inspects, start it first."""
+        """Load the rules. Where Suricata inspects, start it first, since packets are dropped while
+        nobody listens to the queue. Raises MeasurementError, DeploymentError."""
         knobs = self._knobs
         patterns = [str(pattern) for pattern in knobs["patterns"]]
         if _choose(self._host, str(knobs["engine"])) == "suricata":
@@ -55,10 +56,14 @@ class RunningIps(KernelForwarding):
 
     def counters(self) -> Mapping[str, int]:
         """Return the counters of kernel forwarding, `forwarded` and `dropped` corrected by the
-        IPS's own: `dropped_by_ips` is the sum of `dropped_pattern`, `dropped_flags` and
-        `dropped_rate` with engine `nftables`; with Suricata, the packets that it was given
-        (`inspected`) and did not let through, waiting ones included, and `dropped_queue`, for which
-        it was too slow. Raises MeasurementError."""
+        IPS's own.
+
+        With the engine `nftables`, `dropped_by_ips` is the sum of `dropped_pattern`,
+        `dropped_flags` and `dropped_rate`. With Suricata, `inspected` packets were given to it,
+        and for `dropped_queue` packets it was too slow; `dropped_by_ips` is the latter and the
+        inspected packets that it did not let through, waiting ones included. Raises
+        MeasurementError.
+        """
         kernel = super().counters()
         own = self._engine.counters()
         forwarded = own[rules.PASSED]
@@ -67,10 +72,11 @@ class RunningIps(KernelForwarding):
             dropped = sum(drops.values())
         else:
             # The queue is read after the rules, so that packets which pass in between do not make
-            # the difference negative.
-            inspected, full = self._inspector.queue() or (forwarded, 0)
-            dropped = max(inspected - forwarded, 0) + full
-            drops = {"inspected": inspected, "dropped_queue": full}
+            # the difference negative. When nobody listens any more, at least the forwarded packets
+            # were inspected.
+            inspected, queue_drops = self._inspector.queue() or (forwarded, 0)
+            dropped = max(inspected - forwarded, 0) + queue_drops
+            drops = {"inspected": inspected, "dropped_queue": queue_drops}
         return {
             **kernel,
             **drops,
@@ -95,6 +101,7 @@ class RunningIps(KernelForwarding):
 
 
 def _suricata() -> Requirement:
+    """Require Suricata. The remedy also names the engine that needs none."""
     found = tool(suricata.COMMAND, "suricata")
     if found.met:
         return found
@@ -106,7 +113,8 @@ def _suricata() -> Requirement:
 
 
 def _choose(host: Host, wanted: str) -> str:
-    """Return the engine; `auto` is Suricata where the host has it, else nftables."""
+    """Return the engine, `suricata` or `nftables`, for the knob `engine`: `auto` is Suricata where
+    the host has it, else nftables."""
     if wanted != "auto":
         return wanted
     try:

@@ -18,14 +18,15 @@ DROPS = {
 }
 """Why a packet is dropped -> the chain that counts and drops it."""
 QUEUE = 0
+"""Number of the netfilter queue from which Suricata takes packets."""
 
 _IMPOSSIBLE_FLAGS = ("ALL NONE", "ALL FIN,PSH,URG", "SYN,FIN SYN,FIN", "SYN,RST SYN,RST")
 """Mask and value: null scan, Xmas scan, and what no connection has."""
 
 
 def netfilter(patterns: Sequence[str], new_per_s: int) -> list[str]:
-    """Rules that drop what has a pattern, impossible TCP flags, or more new TCP connections per
-    second from one address than `new_per_s`."""
+    """Rules that drop packets with a pattern, packets with impossible TCP flags, and packets that
+    open more than `new_per_s` TCP connections per second from one address."""
     rules = [
         f'-m string --algo bm --hex-string "|{pattern.encode().hex()}|" -j {DROPS["pattern"]}'
         for pattern in patterns
@@ -40,7 +41,8 @@ def netfilter(patterns: Sequence[str], new_per_s: int) -> list[str]:
 
 
 def to_queue() -> list[str]:
-    """The rule that hands every packet to the queue. When nobody listens there, it is dropped."""
+    """The rule that hands every packet to the queue. A packet is dropped while nobody listens
+    there."""
     return [f"-j NFQUEUE --queue-num {QUEUE}"]
 
 
@@ -63,13 +65,14 @@ COMMIT
 
 
 def _leaving(interfaces: Sequence[str]) -> list[str]:
-    """Return the rules that lead to the count of what was let through. Packets by the host's other
-    interfaces, by which it may be managed, are not counted."""
+    """Return the rules that lead to PASSED, each without `-A` or `-D`. Packets that leave by the
+    host's other interfaces, by which it may be managed, are not counted."""
     return [f"POSTROUTING -o {interface} -j {PASSED}" for interface in interfaces]
 
 
 def tables(rules: Sequence[str], interfaces: Sequence[str]) -> str:
-    """Input of `iptables-nft-restore --noflush`, for packets between these interfaces."""
+    """Input of `iptables-nft-restore --noflush` that adds all chains, with these rules in CHAIN.
+    Packets that leave by these interfaces are counted."""
     chains = "\n".join(f":{chain} - [0:0]" for chain in (CHAIN, *DROPS.values()))
     drops = "\n".join(f"-A {chain} -j DROP" for chain in DROPS.values())
     body = "\n".join(f"-A {CHAIN} {rule}" for rule in rules)
@@ -89,7 +92,7 @@ COMMIT
 
 
 def suricata(patterns: Sequence[str]) -> str:
-    """A file of Suricata rules: drop what has a pattern."""
+    """Text of a file of Suricata rules, which drop packets that have a pattern."""
     first = 1_000_001  # below are those of others
     return "".join(
         f'drop ip any any -> any any (msg:"sfcperf pattern {number}"; '
@@ -99,18 +102,19 @@ def suricata(patterns: Sequence[str]) -> str:
 
 
 def counters(saved: str, interfaces: Sequence[str]) -> dict[str, int]:
-    """Read `iptables-nft-save --counters`: chain -> packets of its only rule. It is empty if what
-    leads there from the kernel's own chains is gone."""
-    found: dict[str, int] = {}
-    leading = {f"-A {rule}" for rule in (f"FORWARD -j {CHAIN}", *_leaving(interfaces))}
-    if not leading <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:
-        return found
+    """Read `saved`, which `iptables-nft-save --counters` printed: PASSED and each chain in DROPS ->
+    packets of its only rule. Chains that are gone are left out. The result is empty if a rule is
+    gone that leads from the kernel's own chains to these."""
+    packets: dict[str, int] = {}
+    jumps = {f"-A {rule}" for rule in (f"FORWARD -j {CHAIN}", *_leaving(interfaces))}
+    if not jumps <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:
+        return packets
     for line in saved.splitlines():
         # [PACKETS:BYTES] -A CHAIN ...
         words = line.split()
         if len(words) > 3 and words[1] == "-A" and words[2] in (PASSED, *DROPS.values()):
-            found[words[2]] = int(words[0].strip("[]").partition(":")[0])
-    return found
+            packets[words[2]] = int(words[0].strip("[]").partition(":")[0])
+    return packets
 
 
 class Rules(iptables.Chains):
@@ -133,11 +137,11 @@ class Rules(iptables.Chains):
             ) from error
 
     def counters(self) -> Mapping[str, int]:
-        """Return chain -> packets, read from `iptables-nft-save --counters`. Raises
-        MeasurementError if rules are gone."""
+        """Return PASSED and each chain in DROPS -> packets. Raises MeasurementError, also if rules
+        are gone."""
         argv = [f"{self.command}-save", "--counters"]
         saved = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text
-        found = counters(saved, self._interfaces)
-        if len(found) != 1 + len(DROPS):
+        packets = counters(saved, self._interfaces)
+        if len(packets) != 1 + len(DROPS):  # PASSED, and those that drop
             raise MeasurementError("the IPS's rules are gone", where=self._host.name)
-        return found
+        return packets

@@ -18,12 +18,14 @@ START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 30.0
 QUEUES = "/proc/net/netfilter/nfnetlink_queue"
+"""It has a line for each queue to which a process listens."""
 _POLL_S = 0.05
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 class Suricata:
-    """A Suricata process on a host."""
+    """A Suricata process on a host. `start` makes it, and `stop` ends it."""
 
     def __init__(self, name: str, host: Host, process: Process, log: Path) -> None:
         self._name = name
@@ -35,7 +37,9 @@ class Suricata:
     def start(
         cls, host: Host, attachment: Attachment, config: str, patterns: Sequence[str]
     ) -> Suricata:
-        """Start it and return when it takes packets. Raises DeploymentError, MeasurementError."""
+        """Start Suricata with its configuration `config`, a path on the host, and with rules that
+        drop packets with these patterns. Return when it takes packets. Raises DeploymentError,
+        MeasurementError."""
         name = attachment.name
         folder = host.workdir / f"{name}-suricata-{next(_starts)}"
         host.run(["mkdir", "-p", str(folder)], timeout_s=COMMAND_TIMEOUT_S)
@@ -57,6 +61,8 @@ class Suricata:
         return running
 
     def _wait_ready(self) -> None:
+        """Return when Suricata listens to its queue. Raises DeploymentError when it never will."""
+
         def listens() -> bool:
             return self.queue() is not None
 
@@ -73,8 +79,8 @@ class Suricata:
         return self._process.pid
 
     def queue(self) -> tuple[int, int] | None:
-        """Packets that were put into the queue, and those that found it full; None: nobody
-        listens. Raises MeasurementError."""
+        """Return the number of packets that were put into the queue, and of those that were dropped
+        because Suricata was too slow; None: nobody listens. Raises MeasurementError."""
         for line in self._host.read_text(QUEUES).splitlines():
             # Fields: queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped
             # on the way to the process, last packet's id, which counts packets.

@@ -22,6 +22,7 @@ COMMAND_TIMEOUT_S = 30.0
 SEED = 0x5FC
 """Seed of the hash: the same connection goes to the same backend in every run."""
 _MARK = 0x5FC
+"""Mark of the connections that are balanced, by which their packets are counted."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def table_body(attachment: Attachment, service: Service) -> str:
     """Return the body of an nftables.Table that balances: connections to the port go to one of the
     backends.
 
-    The choice falls once for a connection; then connection tracking keeps it. `hash` is Jenkins'
+    A backend is chosen once for a connection; then connection tracking keeps it. `hash` is Jenkins'
     hash of the client's address and port. Connections are counted in a chain of type nat, which
-    sees their first packets alone: to `ct state new` all of UDP is new until a reply comes.
+    sees only their first packets; for `ct state new`, all UDP packets are new until a reply comes.
     """
     server, inside = attachment.server[0], attachment.interfaces[0]
     backends = service.backends
@@ -142,8 +143,8 @@ each backend `connections_portN`."""
 
 
 def choose(host: Host, wanted: str) -> str:
-    """Name of the engine for the knob `engine`; `auto` is IPVS where the host's kernel has it and
-    `ipvsadm` is there."""
+    """Return the engine, `ipvs` or `nftables`, for the knob `engine`: `auto` is IPVS where the
+    host's kernel has it and `ipvsadm` is there, else nftables."""
     if wanted != "auto":
         return wanted
     try:

@@ -8,8 +8,11 @@ from pathlib import Path
 from sfcperf.errors import MeasurementError
 
 SERVICES = "/proc/net/ip_vs"
+"""It exists where IPVS is loaded, or part of the kernel."""
 ROUTE_TABLE = "1532"
+"""Routing table in which the server's address is local."""
 FLAGS = ("--tcp-service", "--udp-service")
+"""Options of ipvsadm, one for each service that `services` adds."""
 _SCHEDULERS = {"round-robin": "rr", "hash": "sh -b sh-port"}
 
 
@@ -29,8 +32,9 @@ def route_rules(ingress: str, port: int) -> list[list[str]]:
 
 
 def routes(ingress: str, server: str, port: int) -> str:
-    """Lines for `ip -batch`. IPVS takes packets that are for this host: for those that come in for
-    the balanced port, the server's address is local; what IPVS sends on goes by the egress."""
+    """Lines for `ip -batch` that bring packets to IPVS, which takes only those for this host. The
+    server's address is made local for packets that arrive at the ingress for the balanced port.
+    Packets that IPVS sends on do not meet this rule, and leave by the egress."""
     lines = [f"route replace local {server}/32 dev lo table {ROUTE_TABLE}"]
     # Rule 0, the table `local`, comes first; the server's address is not in it.
     lines += [f"rule add {' '.join(rule)} priority 100" for rule in route_rules(ingress, port)]
@@ -47,10 +51,11 @@ def services(server: str, port: int, backends: Sequence[int], scheduler: str) ->
 
 
 def counters(listing: str, backends: Sequence[int]) -> Mapping[str, int]:
-    """From `ipvsadm --list --numeric --stats --exact`: lines of services, each with those of its
-    backends (`  -> ADDRESS:PORT  Conns InPkts OutPkts InBytes OutBytes`).
+    """Return `balanced`, packets both ways of all services, and for each backend its connections
+    as `connections_portN`. Raises MeasurementError when no service is there.
 
-    Raises MeasurementError when no service is there.
+    `listing` is what `ipvsadm --list --numeric --stats --exact` prints: lines of services, each
+    followed by lines of its backends (`  -> ADDRESS:PORT  Conns InPkts OutPkts InBytes OutBytes`).
     """
     balanced, services_seen = 0, 0
     connections = dict.fromkeys(backends, 0)

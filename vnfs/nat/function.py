@@ -22,10 +22,12 @@ PORTS_OF_SERVER = ("virtual_port", "server_port")
 def table_body(
     attachment: Attachment, ports: tuple[int, int], destination: tuple[int, int] | None
 ) -> str:
-    """Return the body of an nftables.Table that translates.
+    """Return the body of an nftables.Table that translates. Its last chain counts packets behind
+    the translation.
 
     `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
-    `destination`: port of the server that the client addresses, and the one it is translated to.
+    `destination`: port of the server that the client addresses, and the one it is translated to;
+    None: destinations stay unchanged.
     """
     client, server = attachment.client[0], attachment.server[0]
     inside, outside = attachment.interfaces
@@ -75,9 +77,11 @@ class RunningNat(KernelForwarding):
         self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
 
     def set_up(self) -> None:
-        """Load the rules, and note what connection tracking dropped before."""
+        """Load the rules, note what connection tracking dropped before, and set whether it verifies
+        checksums."""
         super().set_up()
-        # The host may have tracked connections before.
+        # The host may have tracked connections before. Its statistics are there only when rules
+        # that track connections are loaded.
         self._dropped_before = _dropped(self._host)
         self.check_checksums()
 
@@ -105,6 +109,7 @@ def _dropped(host: Host) -> int:
 
 
 def _optional_port(description: str) -> dict[str, Any]:
+    """JSON Schema of a port or null; null is the default."""
     return port(description, default=None) | {"type": ["integer", "null"]}
 
 

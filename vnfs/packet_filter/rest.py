@@ -16,7 +16,8 @@ from sfcperf.vnfs.rule_interface.running import RunningRules
 
 
 class RunningRestFirewall(KernelForwarding):
-    """A host whose kernel filters and forwards, by rules that others set."""
+    """A host whose kernel filters and forwards, by rules that others set by REST while packets
+    cross it."""
 
     rules_gone = "the firewall's rules are gone"
     _engine: SetTable

@@ -24,11 +24,13 @@ DROPS = {
 """Why a packet was dropped -> named counter."""
 _LEASE = "lease"
 _IPV4 = "4"
-"""The lease's only element: the version of all packets that there are."""
+"""The only element of the set of the lease: the version of IP that all packets here have. While
+the element is there, packets pass."""
 
 
 def body(*, fail_closed: bool) -> str:
-    """Return the body of the table. The chain FORWARD takes further rules at its end.
+    """Return the body of the table. The chain FORWARD takes further rules at its end. With
+    `fail_closed`, packets are dropped while there is no lease.
 
     Without connection tracking nothing puts fragments together: those behind the first have no
     ports, and match no flow with ports.
@@ -80,7 +82,8 @@ jump set_rules
 
 
 class SetTable(nftables.Table, RuleTable):
-    """A table whose sets hold the rules."""
+    """A table of nftables whose sets hold the rules: an engine of kernel forwarding, and what the
+    rule interface changes."""
 
     versions = frozenset((4,))
 
@@ -89,8 +92,8 @@ class SetTable(nftables.Table, RuleTable):
         super().__init__(host, name, body(fail_closed=fail_closed), {FORWARD: more})
 
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
-        """Change the sets in transactions of at most RULES_AT_ONCE operations, then renew the
-        lease, or end it at 0 s. Raises MeasurementError."""
+        """Change the sets in transactions of at most RULES_AT_ONCE operations. Then let the lease
+        end `lease_s` from now, at once with 0; None leaves it as it is. Raises MeasurementError."""
         # nft takes 1.7 KiB of the function's memory for each operation.
         for start in range(0, len(operations), nftables.RULES_AT_ONCE):
             portion = operations[start : start + nftables.RULES_AT_ONCE]
@@ -102,7 +105,8 @@ class SetTable(nftables.Table, RuleTable):
             self.transact(lines)
 
     def _commands(self, operations: Iterable[Operation]) -> Iterator[str]:
-        """Yield one command for neighbouring operations that are of the same kind, in one set."""
+        """Yield the commands of nft for these operations. Neighbouring ones of the same kind, in
+        one set, share a command. A rule that is renewed is removed and added again."""
         for (place, is_new), group in groupby(operations, _kind_of):
             # Of what is put twice, the last one holds.
             latest = {_element(each.rule): each for each in group}
@@ -128,8 +132,8 @@ class SetTable(nftables.Table, RuleTable):
 
 
 def _kind_of(operation: Operation) -> tuple[str, Any]:
-    """Return the rule's set, and whether the operation is new (True), renews (False) or removes
-    (None)."""
+    """Return the name of the rule's set, and what happens to the rule: it is new (True), renewed
+    (False) or removed (None)."""
     place = _place(operation.rule)
     if isinstance(operation, RemoveRule):
         return place, None
@@ -137,12 +141,14 @@ def _kind_of(operation: Operation) -> tuple[str, Any]:
 
 
 def _place(rule: Rule) -> str:
+    """Return the name of the set that holds a rule."""
     if not isinstance(rule, Flow):
         return "sources"
     return "flows" if has_ports(rule.protocol) else "pairs"
 
 
 def _element(rule: Rule) -> str:
+    """Return a rule as an element of its set."""
     if not isinstance(rule, Flow):
         return rule.address
     (low, low_port), (high, high_port) = rule.low, rule.high

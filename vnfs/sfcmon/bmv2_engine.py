@@ -34,19 +34,21 @@ _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Engine:
-    """Ends the windows of a switch that has its program and its tables, and reports its
-    counters."""
+    """Ends the windows of a switch that has its program and its tables, and reports its counters.
+    `control` makes it and calls `run`."""
 
     def __init__(self, settings: Settings, switch: Switch, windows: Windows, stats: Path) -> None:
         self._window_s = settings.window_ms / _MS_PER_S
         self._switch = switch
         self._windows = windows
         self._stats = stats
+        # How many reports were written, and how many windows have ended.
         self._reports = self._ended = 0
         self._signals: asyncio.Queue[int] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Open the first window, then serve signals until one of them ends it."""
+        """Open the first window, report the counters, then serve signals until SIGTERM or SIGINT,
+        and report once more."""
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)
         self._began_ns = await self._windows.begin()
@@ -61,21 +63,22 @@ class Engine:
         now_s = asyncio.get_running_loop().time
         end_s = now_s() + self._window_s
         while True:
-            taken = await self._next_signal(end_s - now_s())
-            if taken == signal.SIGUSR1:
+            number = await self._next_signal(end_s - now_s())
+            if number == signal.SIGUSR1:
                 await self._report()
                 continue
-            await self._end_window(asked=taken is not None)
-            if taken in _ENDING:
+            await self._end_window(asked=number is not None)
+            if number in _ENDING:
                 return
-            if taken == signal.SIGUSR2:
+            if number == signal.SIGUSR2:
+                # The window that begins now gets its full length.
                 end_s = now_s() + self._window_s
             # Windows that passed while the machine was busy are one long window.
             while end_s <= now_s():
                 end_s += self._window_s
 
     async def _next_signal(self, timeout_s: float) -> int | None:
-        """Return the next signal; None when the time is over."""
+        """Return the number of the next signal; None when the time is over."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max(timeout_s, 0)):
                 return await self._signals.get()
@@ -143,7 +146,8 @@ async def control(settings: Settings, stats: Path) -> None:
 
 
 async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) -> None:
-    """Write all entries, rules last, so that no packet enters a path that is not there."""
+    """Write all entries into the tables of the new switch: rules of the classifier last, so that no
+    packet enters a path that is not there. Raises what finsy raises."""
     if not entries:
         return
     from sfcperf.vnfs.sfcmon.controller.tables import Phase, to_p4, updates
@@ -156,7 +160,7 @@ async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) ->
 
 
 def _entry(*, key: Sequence[Any], parameters: Sequence[Sequence[Any]], **rest: Any) -> Entry:
-    """Make an entry from JSON, whose lists become tuples."""
+    """Make an entry from its fields in JSON, whose lists become tuples."""
     from sfcperf.vnfs.sfcmon.controller.entries import Entry
 
     fields = tuple(
@@ -176,7 +180,7 @@ def _write(file: Path, event: Mapping[str, Any]) -> None:
     new.replace(file)
 
 
-def _said(error: Exception) -> str:
+def _in_words(error: Exception) -> str:
     """Return the error in words, for the stats file."""
     from finsy import P4ClientError
 
@@ -186,13 +190,14 @@ def _said(error: Exception) -> str:
 
 
 def main() -> int:
-    """Arguments: the file of the settings, `--stats` and its file."""
+    """Control the switch that the command line describes: the file of the settings, `--stats` and
+    its file. Returns the exit status, 1 after an error."""
     settings, stats = Settings.of_text(Path(sys.argv[1]).read_text()), Path(sys.argv[3])
     try:
         asyncio.run(control(settings, stats))
     except Exception as error:
         # Nobody sees a traceback here: the file is all that is read of this process.
-        failed = {"event": "failed", "error": _said(error)}
+        failed = {"event": "failed", "error": _in_words(error)}
         _write(stats, failed)
         _print(failed)
         return 1

@@ -43,8 +43,8 @@ that nothing is left behind, however this process ends."""
 
 
 def _generated(trace: SyntheticTrace) -> Path:
-    """Write the trace, unless it is the latest one, into a file without a name, and return its
-    place in /proc."""
+    """Return the path in /proc of a file without a name that holds the trace. The trace is written
+    unless it is the latest one. Raises MeasurementError."""
     if trace not in _kept:
         _kept.clear()
         where = gettempdir()
@@ -64,9 +64,9 @@ def _generated(trace: SyntheticTrace) -> Path:
 
 
 def chunk_of_files(pattern: str, number: int) -> Chunk:
-    """Chunk `number`, from 1: the file at this place among those that match, by name.
+    """Chunk `number`, from 1, of the files that match `pattern`, in the order of their names.
 
-    Raises InputError if there is none, or it cannot be read.
+    Raises InputError if there is no such file, or it cannot be read.
     """
     with system_errors_as(InputError, "the trace cannot be found", where=pattern):
         # The name of a file may look like a pattern, which it does not match.

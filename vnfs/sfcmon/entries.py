@@ -43,7 +43,7 @@ SCHEMA = array(
 
 @dataclass(frozen=True)
 class Entries:
-    """Flows that differ in their source ports, which follow each other."""
+    """A group of flows that differ only in their source ports, which follow each other."""
 
     first: Flow
     count: int
@@ -55,9 +55,9 @@ class Entries:
 
 
 def entries(specs: Sequence[Mapping[str, Any]]) -> list[Entries]:
-    """Read the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob
-    and the place."""
-    return [_entries(spec, place) for place, spec in enumerate(specs)]
+    """Read the knob `table_entries`, defaults filled in: one group for each element. Raises
+    InputError, whose `where` is `table_entries/INDEX`."""
+    return [_group(spec, place) for place, spec in enumerate(specs)]
 
 
 def total(groups: Sequence[Entries]) -> int:
@@ -65,7 +65,8 @@ def total(groups: Sequence[Entries]) -> int:
     return sum(each.count for each in groups)
 
 
-def _entries(spec: Mapping[str, Any], place: int) -> Entries:
+def _group(spec: Mapping[str, Any], place: int) -> Entries:
+    """Read the element of the knob at this place. Raises InputError."""
     where = f"{PARAMETER}/{place}"
     try:
         source, destination = ip_address(spec["source"]), ip_address(spec["destination"])

@@ -19,6 +19,7 @@ from sfcperf.vnfs.sfcmon import entries, sketch_parameters
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
 
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 ENGINES = ("ebpf", "bmv2")
 MONITORS = ("sketches", "table", "none")
 _MOST_TABLE_FLOWS = 1 << 20
@@ -80,12 +81,12 @@ class Sfcmon(NetworkFunction):
             from sfcperf.vnfs.sfcmon.bmv2 import limits
 
             limits.check(knobs)
-        wanted = entries.total(entries.entries(knobs[entries.PARAMETER]))
-        if wanted > knobs["table_flows"]:
+        count = entries.total(entries.entries(knobs[entries.PARAMETER]))
+        if count > knobs["table_flows"]:
             raise InputError(
-                f"{wanted} entries do not fit into a table of {knobs['table_flows']} flows",
+                f"{count} entries do not fit into a table of {knobs['table_flows']} flows",
                 where="table_flows",
-                allowed=f"{wanted} to {_MOST_TABLE_FLOWS}",
+                allowed=f"{count} to {_MOST_TABLE_FLOWS}",
             )
 
     @classmethod
@@ -115,14 +116,17 @@ class Sfcmon(NetworkFunction):
 
 
 def _table_options(knobs: Mapping[str, Any]) -> list[str]:
+    """Return the options of sfc-sfcmon for a table of flows. A group of entries is given as its
+    number of flows, a colon, and the FlowID2 of the first flow."""
     options = ["--table-flows", str(int(knobs["table_flows"]))]
-    if wanted := entries.entries(knobs[entries.PARAMETER]):
-        listed = (f"{each.count}:{each.first.flow_id_2.hex()}" for each in wanted)
-        options += ["--table-entries", ",".join(listed)]
+    if groups := entries.entries(knobs[entries.PARAMETER]):
+        words = (f"{each.count}:{each.first.flow_id_2.hex()}" for each in groups)
+        options += ["--table-entries", ",".join(words)]
     return options
 
 
 def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+    """Start the engine `bmv2` and wait until it forwards. Raises what RunningBmv2.launch raises."""
     from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2, overhead_bytes, program_of
     from sfcperf.vnfs.sfcmon.bmv2.switch_settings import sketch_settings
 
@@ -138,5 +142,5 @@ def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) ->
 
 
 def _output(attachment: Attachment) -> Path:
-    """Return a file for the windows of an instance; another one each time."""
+    """Return a file for the windows of an instance. Each call returns a new name."""
     return attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"

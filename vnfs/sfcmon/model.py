@@ -28,7 +28,7 @@ class Bank:
     """The registers of one bank, and what a packet does to them."""
 
     def __init__(self, sizes: Sizes | None = None, thresholds: Thresholds | None = None) -> None:
-        """The reference configuration, unless others are given."""
+        """Make an empty bank, with the reference configuration where None is given."""
         sizes = sizes or Sizes()
         self.thresholds = thresholds or Thresholds()
         self.packets = 0
@@ -38,7 +38,8 @@ class Bank:
         self.iblt = Iblt(sizes.iblt)
 
     def receive(self, frame: bytes) -> bool:
-        """Process a frame. Returns whether it belongs to a heavy hitter."""
+        """Process a frame. Returns whether it belongs to a heavy hitter; False for a frame that
+        cannot be parsed."""
         try:
             packet = parse(frame)
         except Unparsed as unparsed:
@@ -51,7 +52,8 @@ class Bank:
         self.unparsed[reason] = min(self.unparsed[reason] + 1, MOST_PACKETS)
 
     def process(self, packet: Packet) -> bool:
-        """Algorithm 1. Returns whether the packet belongs to a heavy hitter."""
+        """Process a packet by algorithm 1 of the paper. Returns whether it belongs to a heavy
+        hitter."""
         self.packets = min(self.packets + 1, MOST_PACKETS)
         estimate = self.cms.add(packet.flow.flow_id_1)
         if not self._is_heavy(estimate):
@@ -74,6 +76,7 @@ class Bank:
 
     def listing(self) -> Listing:
         """Return the flows that the IBLT lists."""
+        # The number of packets stays at its maximum, but a flow's own counters go on and wrap.
         wrapped = self.packets == MOST_PACKETS
         return listing(self.iblt.shape, self.iblt.cells, unpadded, may_have_wrapped=wrapped)
 
@@ -111,4 +114,5 @@ class Bank:
 
 
 def _hex(key_sum: int) -> str:
+    """Return the key field of a cell in hexadecimal, all 44 bytes."""
     return key_sum.to_bytes(KEY_BYTES, "big").hex()

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MurmurHash3_x86_32 (A. Appleby, public domain) of keys that are whole words, for BPF and userspace.
+ * MurmurHash3_x86_32 (A. Appleby, public domain) of keys that are whole words, for BPF and
+ * userspace.
  *
- * Words are read least significant byte first, as a little-endian machine loads them. What is done to
- * a word before it meets the state does not depend on the seed: it is done once for all seeds.
+ * Words are read least significant byte first, as a little-endian machine loads them. What is done
+ * to a word before it meets the state does not depend on the seed: it is done once for all seeds.
+ * The state begins as the seed.
  */
 #pragma once
 

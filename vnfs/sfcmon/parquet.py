@@ -17,6 +17,7 @@ from sfcperf.results.tables.arrow_files import arrow_input
 COLUMNS = ("ts_ns", "src_ip", "dst_ip", "proto", "src_port", "dst_port", "size_bytes")
 """Columns of the file, which CSV files have too; addresses are text, ports may be missing."""
 MAGIC = b"SFCMONR1"
+"""First bytes of a trace whose packets are records."""
 RECORD = np.dtype(
     [
         ("ts_ns", "=u8"),
@@ -32,10 +33,12 @@ RECORD = np.dtype(
 )
 """A packet as the simulator reads it: `struct record` in simulator/trace.c."""
 _ROWS = 65536
+"""Most packets in one piece."""
 
 
 def records(path: Path) -> Iterator[bytes]:
-    """Yield the magic number, then the packets of the file in pieces. Raises InputError."""
+    """Yield the magic number, then the packets of the file as records, many at a time. Raises
+    InputError."""
     try:
         file = pyarrow.parquet.ParquetFile(arrow_input(path))
         missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
@@ -68,6 +71,7 @@ def _packed(batch: Any, path: Path) -> bytes:
 
 
 def _complete(column: Any, name: str, path: Path) -> Any:
+    """Return the column, in which no row may be without a value. Raises InputError."""
     if column.null_count:
         raise InputError(f"column {name} has rows without a value", where=str(path))
     return column

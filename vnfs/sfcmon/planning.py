@@ -20,13 +20,18 @@ class Plan:
     """Sizes, and what was asked of them."""
 
     packets: int
+    """Packets of a window."""
     flows: int
+    """Flows that are reported in a window."""
     threshold: float
+    """Share of the packets from which a source is a heavy hitter."""
     success: float
+    """Least probability with which each structure is to work."""
     sizes: Sizes
     cms_epsilon: float
     """Estimates exceed the truth by at most this share of the packets, with `success`."""
     cms_error_packets: float
+    """The same error as a number of packets."""
     cms_saturates: bool
     """Whether a source at the threshold can reach the largest number of a counter."""
     bloom_false_positive_rate: float
@@ -44,10 +49,16 @@ class Plan:
 
 
 def planned(packets: int, flows: int, share: float, success: float, *, seed: int) -> Plan:
-    """Plan sizes for windows of so many packets, in which so many flows are reported."""
+    """Plan sizes for windows of so many packets, in which so many flows are reported.
+
+    `share`: from this share of the packets a source is a heavy hitter. `success`: probability with
+    which an estimate is good enough, no flow is taken for a stored one, and all flows are listed,
+    each by itself. `seed`: of the simulated tables.
+    """
     # Heavy hitters are the sources with 1/k of the packets; epsilon is 1/(2k) (Roughgarden and
     # Valiant 2015, which the paper follows).
     epsilon = share / 2
+    # The number of hash functions that needs the fewest bits.
     hashes, bits = min(
         ((hashes, bits_for(flows, hashes, 1 - success)) for hashes in range(2, MOST_BLOOM_HASHES)),
         key=lambda one: one[1],
@@ -81,6 +92,6 @@ def planned(packets: int, flows: int, share: float, success: float, *, seed: int
 
 
 def memory_bytes(sizes: Sizes) -> int:
-    """Memory of one bank with these sizes."""
+    """Memory of one bank with these sizes. A counter of the CMS takes 3 bytes, as in the paper."""
     cms = sizes.cms_rows * sizes.cms_columns * COUNTER_BITS // 8
     return cms + -(-sizes.bloom_bits // 8) + sizes.iblt_cells * _IBLT_CELL_BYTES

@@ -40,7 +40,7 @@ class Score:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of sources that were judged rightly."""
+        """Share of the sources that were judged rightly; None if there are no sources."""
         right = self.true_positives + self.true_negatives
         return _share(right, self.false_positives + self.false_negatives)
 
@@ -60,7 +60,7 @@ class Score:
         return _share(self.false_positives, self.true_negatives)
 
     def metrics(self) -> dict[str, float | None]:
-        """The four above by name."""
+        """The four shares above by name."""
         return {name: getattr(self, name) for name in METRICS}
 
 
@@ -80,10 +80,15 @@ class Window:
     last_ns: int
     """Time of the latest packet."""
     packets: int
+    """Packets that were monitored."""
     bytes: int
+    """Bytes of their IP packets."""
     sources: int
+    """Number of different sources."""
     unparsed: Mapping[str, int]
+    """Frames that were not monitored, by reason."""
     thresholds: Thresholds
+    """What packets were compared with in this window."""
     heavy_hitters: tuple[Source, ...]
     """Reported sources, those with most packets first."""
     score: Score
@@ -93,7 +98,8 @@ class Window:
 
     @classmethod
     def read(cls, document: Mapping[str, Any], sizes: Sizes) -> Window:
-        """Make it from a line that `sfcmon-simulate` prints."""
+        """Make a window from a line that `sfcmon-simulate` printed, parsed. `sizes`: those with
+        which it ran."""
         names = (reason.name.lower() for reason in Reason)
         counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         registers = ("packets", "unparsed", "cms", "bloom", "iblt")
@@ -117,5 +123,6 @@ class Window:
         iblt = Iblt(self.sizes.iblt)
         for place, count, key_sum, *sums in self.registers["iblt"]:
             iblt.cells.set(place, (count, int(key_sum, 16), *sums))
+        # The number of packets stays at its maximum, but a flow's own counters go on and wrap.
         wrapped = self.packets == MOST_PACKETS
         return listing(iblt.shape, iblt.cells, unpadded, may_have_wrapped=wrapped)

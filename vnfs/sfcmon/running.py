@@ -59,8 +59,9 @@ class RunningSfcmon(StatsProcess, RunningFunction):
 
 
 def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
-    """Make a FlowWindow of a window that sfc-sfcmon printed. `sizes`: of its sketches."""
-    what = _of_table(printed) if "flows" in printed else _of_sketches(printed, sizes)
+    """Make a FlowWindow of a window that sfc-sfcmon printed. `sizes` are those of its sketches; a
+    window of a table does not need them."""
+    fields = _of_table(printed) if "flows" in printed else _of_sketches(printed, sizes)
     return FlowWindow(
         start_ns=printed["start_ns"],
         end_ns=printed["end_ns"],
@@ -69,22 +70,24 @@ def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
             reason.name.lower(): count
             for reason, count in zip(Reason, printed["unparsed"], strict=True)
         },
-        **what,
+        **fields,
     )
 
 
 def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
-    """Fields of a FlowWindow from a window of sketches: the flows are listed out of its IBLT."""
+    """Return further fields of a FlowWindow, from a window of sketches: flows are listed out of its
+    IBLT."""
     cells = Cells.empty(sizes.iblt_cells)
     for place, count, key_sum, *sums in printed["iblt"]:
         cells.set(place, (count, int(key_sum, 16), *sums))
     packets, thresholds = int(printed["packets"]), printed["thresholds"]
-    found = listing(sizes.iblt, cells, unpadded, may_have_wrapped=packets == MOST_PACKETS)
+    # The number of packets stays at its maximum, but a flow's own counters go on and wrap.
+    listed = listing(sizes.iblt, cells, unpadded, may_have_wrapped=packets == MOST_PACKETS)
     return {
-        "flows": tuple(map(_flow_count, found.flows)),
-        "missing_flows": found.missing_flows,
-        "missing_packets": found.missing_packets,
-        "residual_cells": found.residual_cells,
+        "flows": tuple(map(_flow_count, listed.flows)),
+        "missing_flows": listed.missing_flows,
+        "missing_packets": listed.missing_packets,
+        "residual_cells": listed.residual_cells,
         # A source is heavy when it meets both thresholds. `share` is in units of 2^-32, and is
         # rounded up to packets.
         "threshold_packets": max(
@@ -94,8 +97,9 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 
 
 def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a FlowWindow from a window of an exact table. `untracked` packets found the table
-    full, and nobody knows of how many flows they are (None)."""
+    """Return further fields of a FlowWindow, from a window of a table. `untracked` packets found no
+    room in the table, and nobody knows of how many flows they are: then `missing_flows` is None. A
+    table lists every flow in it, and has no false positives: thresholds and residual are 0."""
     untracked = int(printed["untracked"])
     listed = (
         ListedFlow(_key(key), packets, size, Certainty.EXACT)
@@ -111,13 +115,15 @@ def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(digits: str) -> bytes:
-    """The FlowID2 that the tool prints, followed by zeros."""
+    """Return a FlowID2 from the hexadecimal digits that the tool prints: those of the key field, in
+    which zeros follow it."""
     key = unpadded(bytes.fromhex(digits))
     assert key is not None, "the tool prints keys alone"
     return key
 
 
 def _flow_count(listed: ListedFlow) -> FlowCount:
+    """Return a listed flow with the fields of its key."""
     flow = Flow.of_key(listed.key)
     return FlowCount(
         spi=flow.spi,

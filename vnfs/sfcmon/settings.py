@@ -52,7 +52,8 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When the packet of a source belongs to a heavy hitter; as registers hold them."""
+    """When the packet of a source belongs to a heavy hitter: if all three are met. Values are those
+    of the registers."""
 
     eval: int = 1000
     """Threshold_Eval: packets of a window before which none belongs to a heavy hitter."""
@@ -62,10 +63,11 @@ class Thresholds:
     """Least number of packets of the source."""
 
     def adapted(self, packets: int, inserted: int, target: int) -> Thresholds:
-        """Return the thresholds of the next window, which is to report about `target` flows. In
-        this window so many packets were monitored, and so many flows inserted
-        (docs/reference/sfcmon.md, "Adaptive threshold"; thresholds.h does the same in C)."""
+        """Return the thresholds of the next window, which is to report about `target` flows (above
+        0). `packets` were monitored in this window, and `inserted` flows stored. See
+        docs/reference/sfcmon.md, "Adaptive threshold"; thresholds.h does the same in C."""
         if self.share:
+            # The first window has a share: go on with the packets that it came to.
             least = self.share * packets >> 32
         else:
             # One odd window must not undo many: the threshold changes by a factor of 4 at most.
@@ -75,5 +77,5 @@ class Thresholds:
 
 
 def share_register(fraction: float) -> int:
-    """A share, 0 to below 1, as the register holds it: rounded down."""
+    """Return a share, 0 to below 1, as the register holds it: in units of 2^-32, rounded down."""
     return math.floor(fraction * 2**32)

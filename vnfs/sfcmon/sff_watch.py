@@ -15,7 +15,7 @@ from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 
 class SffWatch:
-    """An sfc-sfcmon that monitors what an SFF looks up (FlowWatch)."""
+    """An sfc-sfcmon that monitors what an SFF looks up (FlowWatch). `start` makes it."""
 
     def __init__(self, name: str, running: RunningSfcmon) -> None:
         self._name = name

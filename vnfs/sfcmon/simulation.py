@@ -51,7 +51,7 @@ class Simulation:
     """Whether windows have all registers."""
 
     def command(self, trace: str) -> list[str]:
-        """The command line of the tool."""
+        """Return the command line of the tool. `trace` is a file, or STDIN."""
         sizes, limits = self.sizes, self.thresholds
         options = {
             "window": round(self.window_s * _NS_PER_S),
@@ -87,14 +87,17 @@ class TraceEnd:
     truncated: bool
     """Whether the trace ends within a packet."""
     read_s: float
-    """CPU time for reading and parsing, in the sketches, and for counting exactly."""
+    """CPU time for reading and parsing."""
     sketch_s: float
+    """CPU time in the sketches."""
     truth_s: float
+    """CPU time for counting exactly."""
 
 
 def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | TraceEnd]:
-    """Each window of a trace (`-` is standard input), then the end, which says that all of it was
-    read. Raises InputError if it cannot be, EnvironmentLacks if the simulator is not compiled."""
+    """Yield each window of a trace (`-` is standard input), then a TraceEnd, when all of the trace
+    was read. Raises InputError if it cannot be read, EnvironmentLacks if the simulator is not
+    compiled."""
     feed = _parts(Path(trace))
     command = simulation.command(str(trace) if feed is None else STDIN)
     end: TraceEnd | None = None
@@ -111,8 +114,8 @@ def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | Tra
 
 
 def _parts(path: Path) -> Iterator[bytes] | None:
-    """Return what the tool is to read instead of a file that it cannot read itself; None: it
-    can."""
+    """Return the content of a trace in a form that the tool can read, in parts; None if it can read
+    the file itself."""
     if path.suffix == ".parquet":
         from sfcperf.vnfs.sfcmon.parquet import records
 
@@ -121,6 +124,7 @@ def _parts(path: Path) -> Iterator[bytes] | None:
 
 
 def _decompressed(path: Path) -> Iterator[bytes]:
+    """Yield the content of a gzip file in parts. Raises InputError."""
     try:
         with gzip.open(path) as file:
             while part := file.read(_PART_BYTES):
@@ -130,7 +134,8 @@ def _decompressed(path: Path) -> Iterator[bytes]:
 
 
 def _lines(output: IO[bytes]) -> Iterator[bytes]:
-    """Yield the tool's lines, and wait for them so that Ctrl-C ends the wait."""
+    """Yield the tool's lines until its output ends, and wait for them so that Ctrl-C ends the
+    wait."""
     rest = b""
     while waiting.poll({output.fileno(): select.POLLIN}) and (
         part := os.read(output.fileno(), _PART_BYTES)
@@ -141,7 +146,9 @@ def _lines(output: IO[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[bytes]]:
-    """Run the tool, and give its output. Its complaints become an InputError at the end."""
+    """Run the tool and give its output; kill it if the block raises. `feed` is written to its
+    standard input; None: it has that of this process. What it complains about becomes an InputError
+    after the block."""
     with system_errors_as(SfcperfError, "the simulator cannot be started", where=TOOL):
         process = subprocess.Popen(
             command,
@@ -175,7 +182,8 @@ def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[by
 
 
 class _Feeder(threading.Thread):
-    """Writes a trace to the simulator."""
+    """A thread that writes a trace to the simulator, from its making on. `error` is what made it
+    stop too early, or None."""
 
     def __init__(self, parts: Iterator[bytes], process: subprocess.Popen[bytes]) -> None:
         super().__init__(daemon=True)

@@ -13,7 +13,8 @@ _MS_PER_S = 1000
 _MOST = (1 << 32) - 1
 _LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
 _LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
-"""What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
+"""Least and most of each size in sfc-sfcmon. It allows less than the simulator, since each bank is
+locked memory."""
 _SIZES = {
     "cms_rows": "Rows of the count-min sketch.",
     "cms_columns": "Columns of the count-min sketch.",
@@ -52,7 +53,7 @@ def sizes(parameters: Mapping[str, Any]) -> Sizes:
 
 
 def window_ms(parameters: Mapping[str, Any]) -> int:
-    """Length of a window, milliseconds."""
+    """Return the length of a window, milliseconds."""
     return round(float(parameters["window_s"]) * _MS_PER_S)
 
 

@@ -93,15 +93,18 @@ class SyntheticTrace:
     SFCMon reports about 200 sources in windows of 20 s, as in section 3.3 of the paper."""
 
     def pcap(self) -> Iterator[bytes]:
-        """Yield the file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first 28
-        bytes of each packet."""
+        """Yield the trace as a pcap file, in pieces: raw IP, time stamps in nanoseconds from 0 on,
+        the first 28 bytes of each packet."""
         yield pack("<IHHIIII", _MAGIC_NS, 2, 4, 0, 0, 65535, _LINKTYPE_RAW)
+        # An error of rounding must not add a chunk.
         chunks = int(np.ceil(self.duration_s / _CHUNK_S - 1e-9))
         for chunk in range(chunks):
             begin_s = chunk * _CHUNK_S
             length_s = min(_CHUNK_S, self.duration_s - begin_s)
             if chunk % _CHUNKS_PER_MINUTE == 0:
                 sources = self._sources(chunk // _CHUNKS_PER_MINUTE)
+            # Rates are taken as constant during a chunk: those of its middle. The last value is the
+            # rate of all sources.
             shares = np.cumsum(sources.rates((begin_s + length_s / 2) % _MINUTE_S))
             rng = np.random.default_rng([self.seed, chunk])
             count = int(rng.poisson(self.packets_per_minute / 60 * length_s * shares[-1]))
@@ -117,6 +120,7 @@ class SyntheticTrace:
         # numbers.
         rng = np.random.default_rng([self.seed, minute, 1])
         begin_s = rng.random(self.sources) * _MINUTE_S
+        # Pareto distribution, by inversion. The random numbers are below 1.
         on_s = self.on_s * (1 - rng.random(self.sources)) ** (-1 / _ON_SHAPE)
         on_s = np.minimum(np.maximum(on_s, shares / _MOST_SHARE * _MINUTE_S), _MINUTE_S)
         return _Sources(begin_s, on_s, shares * _MINUTE_S / on_s)
@@ -124,8 +128,8 @@ class SyntheticTrace:
     def _packets(
         self, rng: np.random.Generator, count: int, shares: Any, begin_s: float, length_s: float
     ) -> Any:
-        """Draw packets of a piece. `shares`: cumulated shares of the sources, by which each packet
-        gets its source."""
+        """Draw `count` packets of a piece, and return them as an array of _RECORD. `shares`:
+        cumulated shares of the sources, by which each packet gets its source."""
         packets = np.zeros(count, _RECORD)
         begin_ns = round(begin_s * _NS_PER_S)
         ts_ns = begin_ns + np.sort(rng.integers(0, max(1, round(length_s * _NS_PER_S)), count))
@@ -133,6 +137,7 @@ class SyntheticTrace:
         packets["captured"] = _CAPTURED
         rank = np.searchsorted(shares, rng.random(count))
         flow = np.minimum(rng.geometric(0.5, count), FLOWS_PER_SOURCE) - 1
+        # The minute is put above the rank, so that each minute has other sources.
         source = _mixed(rank + (int(begin_s // _MINUTE_S) << 24), self.seed)
         tuples = _mixed(source.astype(np.uint64) * FLOWS_PER_SOURCE + flow, self.seed + 1)
         size = rng.choice(_SIZES, count, p=_SIZE_SHARES)
@@ -147,8 +152,8 @@ class SyntheticTrace:
 
 
 def _mixed(number: Any, seed: int) -> Any:
-    """Return 32 bits that look random: the finalizer of SplitMix64, of which the upper half is
-    taken."""
+    """Return 32 bits that look random for each number, the same for the same number and seed: the
+    upper half of what the finalizer of SplitMix64 gives."""
     z = number.astype(np.uint64) + np.uint64(((seed + 1) * 0x9E3779B97F4A7C15) % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -4,18 +4,22 @@
 
 #include <stdint.h>
 
+/* A packet belongs to a heavy hitter if all three are met: the window has `eval` packets so far,
+ * and the source has this share of them (in units of 2^-32) and so many packets. */
 struct thresholds {
 	uint32_t eval, share, packets;
 };
 
-/* Set the thresholds of the next window, in which about `target` flows are to be reported. In
- * this window, so many packets were monitored and so many flows inserted. */
+/* Turn the thresholds of this window into those of the next one, in which about `target` flows
+ * (above 0) are to be reported. In this window, so many packets were monitored and so many flows
+ * inserted. */
 static inline void thresholds_adapt(struct thresholds *limits, uint32_t packets, uint64_t inserted,
 				    uint32_t target)
 {
 	uint64_t now = limits->packets, next;
 
 	if (limits->share) {
+		/* The first window has a share: go on with the packets that it came to. */
 		next = (uint64_t)limits->share * packets >> 32;
 		limits->share = 0;
 	} else {

@@ -7,9 +7,10 @@
 
 #define MAX_ADDED 32 /* bytes put into a packet at once */
 
-/* Is there room for `bytes` at `at`? Returns the counter that says why not, or -1. */
+/* Is there room for `bytes` more at `at`? Returns -1 if so, else the counter that says why not. */
 static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 bytes)
 {
+	/* Bytes that the MTU limits. */
 	__u32 now = packet->nsh ? packet->length - ETH_HLEN : packet->ip_end - packet->ip;
 
 	if (!resizable(packet, at))
@@ -30,7 +31,8 @@ static __noinline int lacks_room(const struct packet *packet, __u32 at, __u32 by
 	return now + bytes > settings.mtu ? PPT_NO_ROOM_MTU : -1;
 }
 
-/* Insert `added` at `at` into TCP or UDP, and update lengths and checksums. */
+/* Insert `added` at `at` into TCP or UDP, and update lengths and checksums. Returns enum resized.
+ * finish_udp() must follow. */
 static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 at, __u8 *added,
 				__u32 bytes)
 {
@@ -53,6 +55,7 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 	if (packet->protocol == IPPROTO_TCP) {
 		if (change_tcp(skb, packet, (__s32)bytes))
 			return RESIZE_SPOILT;
+		/* The mask changes nothing: it is for the verifier. */
 		if (change_sum(skb, packet,
 			       (__u32)bpf_csum_diff(NULL, 0, (__be32 *)added, bytes & 0x1c, 0), 0))
 			return RESIZE_SPOILT;
@@ -61,8 +64,8 @@ static __noinline int add_to_l4(struct __sk_buff *skb, struct work *work, __u32 
 	return RESIZED;
 }
 
-/* Change one byte of a header in the packet. For TCP's checksum it matters whether it is at an even
- * distance from the TCP header. */
+/* Change one byte of a header of ours in the packet. For TCP's checksum it matters whether the byte
+ * is at an even distance from the TCP header. Returns 0, or another value if the kernel refused. */
 static __noinline int change_byte(struct __sk_buff *skb, const struct packet *packet, __u32 at,
 				  __u8 value)
 {
@@ -82,6 +85,8 @@ static __noinline int change_byte(struct __sk_buff *skb, const struct packet *pa
 			  (__u32)bpf_csum_diff((__be32 *)before, 4, (__be32 *)after, 4, 0), 0);
 }
 
+/* After a change of the surplus area of UDP: write the OCS (format `rfc`), and keep the area out of
+ * an unfinished checksum. Returns 0, or another value if the kernel refused. */
 static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
 {
 	const struct packet *packet = &work->packet;
@@ -93,7 +98,7 @@ static __always_inline int finish_udp(struct __sk_buff *skb, struct work *work)
 	return discount_surplus(skb, work, 0);
 }
 
-/* Where a source's header begins, and its length with one hop. */
+/* Return where a source's header begins. */
 static __always_inline __u32 sample_at(const struct packet *packet)
 {
 	if (packet->carrier == PPT_CARRIER_NSH)
@@ -103,10 +108,12 @@ static __always_inline __u32 sample_at(const struct packet *packet)
 	return packet->l4 + packet->l4_bytes;
 }
 
+/* Return the bytes that a source inserts: a header with one hop, and in UDP also what precedes
+ * it. */
 static __always_inline __u32 sample_bytes(const struct packet *packet)
 {
 	if (packet->carrier == PPT_CARRIER_NSH)
-		return 16;
+		return 16; /* as add_context() builds it */
 	if (settings.format == PPT_FORMAT_PAPER)
 		return PPT_PAPER_HEADER + PPT_HOP_BYTES;
 	if (packet->protocol == IPPROTO_TCP)
@@ -114,7 +121,7 @@ static __always_inline __u32 sample_bytes(const struct packet *packet)
 	return (packet->l4_bytes & 1) + PPT_OCS_BYTES + PPT_RFC_HEADER + PPT_HOP_BYTES;
 }
 
-/* Insert a header with the first hop into TCP or UDP. */
+/* Insert a header with the first hop into TCP or UDP. Returns enum resized. */
 static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -144,7 +151,7 @@ static __noinline int sample_l4(struct __sk_buff *skb, struct work *work, __u32 
 	return add_to_l4(skb, work, sample_at(packet), added, bytes);
 }
 
-/* Insert a context header with one hop, in front of the others. */
+/* Insert a context header with one hop at `at`, in front of the others. Returns enum resized. */
 static __noinline int add_context(struct __sk_buff *skb, struct work *work, __u32 at, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -173,7 +180,8 @@ static __noinline int add_context(struct __sk_buff *skb, struct work *work, __u3
 	return RESIZED;
 }
 
-/* Insert one more hop into the context header: 3 bytes, for which its padding may have room. */
+/* Insert one more hop into the first context header of ours, in front of its hops: 3 bytes, for
+ * which its padding may have room. Returns enum resized. */
 static __noinline int extend_context(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -212,7 +220,7 @@ static __noinline int extend_context(struct __sk_buff *skb, struct work *work, _
 	return RESIZED;
 }
 
-/* Bytes by which one more hop makes the packet longer. */
+/* Return by how many bytes one more hop makes the packet longer. */
 static __always_inline __u32 hop_bytes(const struct packet *packet)
 {
 	__u32 padding;
@@ -220,17 +228,18 @@ static __always_inline __u32 hop_bytes(const struct packet *packet)
 	if (packet->carrier == PPT_CARRIER_L4)
 		return PPT_HOP_BYTES;
 	if (packet->bytes + PPT_NSH_HOP_BYTES > PPT_NSH_VALUE_MAX)
-		return 16;
+		return 16; /* a new context header */
 	padding = -packet->bytes & (NSH_WORD - 1);
 	return padding >= PPT_NSH_HOP_BYTES ? 0 : NSH_WORD;
 }
 
-/* Where this hop is inserted. */
+/* Return where the packet changes when this VNF's hop is inserted. */
 static __always_inline __u32 hop_at(const struct packet *packet)
 {
 	return packet->carrier == PPT_CARRIER_NSH ? packet->at : packet->hops_at;
 }
 
+/* Note in the header that a VNF had no room to add itself. Returns RESIZED or RESIZE_SPOILT. */
 static __noinline int mark_truncated(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -252,6 +261,7 @@ static __noinline int mark_truncated(struct __sk_buff *skb, struct work *work)
 	return close_outer(skb, work) ? RESIZE_SPOILT : RESIZED;
 }
 
+/* Insert this VNF's hop in front of the others. Returns enum resized. */
 static __noinline int add_hop(struct __sk_buff *skb, struct work *work, __u32 value)
 {
 	struct packet *packet = &work->packet;
@@ -271,14 +281,16 @@ static __noinline int add_hop(struct __sk_buff *skb, struct work *work, __u32 va
 	return RESIZED;
 }
 
-/* Count a change. Returns the verdict on the packet. */
+/* Count a change (enum resized), as `success` or as failed. Returns the verdict on the packet,
+ * which is dropped if it was spoilt. */
 static __always_inline int count_change(int done, enum ppt_counter success)
 {
 	count(done == RESIZED ? success : PPT_FAILED);
 	return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
-/* The last steps of a change, when the packet is whole again. */
+/* Take the last steps of a change that succeeded: the packet is whole again. Returns enum
+ * resized. */
 static __always_inline int finish_change(struct __sk_buff *skb, struct work *work, int done)
 {
 	if (done != RESIZED)

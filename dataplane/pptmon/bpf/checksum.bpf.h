@@ -6,10 +6,9 @@
 
 #define SUM_CHUNK 512 /* what bpf_csum_diff() takes at once */
 
-/* Sum (RFC 1071, not folded) of bytes of the packet, as if the first were at an even offset.
- *
- * Global: the verifier walks through its loop once, and not for every call. That is what starting
- * pptmon costs. */
+/* Return the sum (RFC 1071, not folded) of bytes of the packet, as if the first were at an even
+ * offset; 0 if they cannot be read. Global, so that the verifier walks through its loop once, and
+ * not for every call: that is what starting pptmon costs. */
 __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
 	__s64 sum = 0;
@@ -19,7 +18,7 @@ __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u3
 	bytes = BOUNDED(bytes, MAX_MOVED);
 	if (bpf_skb_load_bytes(skb, at, work->moved, bytes))
 		return 0;
-	for (__u32 i = 0; i < 4; i++)
+	for (__u32 i = 0; i < 4; i++) /* zeros: bpf_csum_diff() takes multiples of 4 */
 		work->moved[bytes + i] = 0;
 	for (__u32 done = 0; done < MAX_MOVED; done += SUM_CHUNK) {
 		__u32 chunk;
@@ -34,6 +33,7 @@ __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u3
 	return (__u32)sum;
 }
 
+/* Fold a sum to the 16 bits of a checksum, not inverted. */
 static __always_inline __u16 fold(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -41,6 +41,8 @@ static __always_inline __u16 fold(__u32 sum)
 	return (__u16)sum;
 }
 
+/* Add `change` to a field of 16 bits; `before` and `after` become its values. As all functions that
+ * change something here, it returns 0, or another value if the kernel refused. */
 static __always_inline int add16(struct __sk_buff *skb, __u32 at, __s32 change, __be16 *before,
 				 __be16 *after)
 {
@@ -50,7 +52,7 @@ static __always_inline int add16(struct __sk_buff *skb, __u32 at, __s32 change, 
 	return (int)bpf_skb_store_bytes(skb, at, after, sizeof(*after), 0);
 }
 
-/* Length of an IP header, with the checksum of IPv4. */
+/* Add `change` to the length in an IP header, and update the checksum of IPv4. */
 static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 version, __s32 change)
 {
 	__be16 before, after;
@@ -62,8 +64,8 @@ static __noinline int change_ip_length(struct __sk_buff *skb, __u32 ip, __u32 ve
 	return (int)bpf_l3_csum_replace(skb, ip + 10, before, after, sizeof(after));
 }
 
-/* Sum of the UDP datagram in front of VXLAN-GPE, with its length once more for the pseudo header.
- * */
+/* Return the sum of the UDP datagram in front of VXLAN-GPE, with its length once more for the
+ * pseudo header. */
 static __always_inline __u32 sum_outer(struct __sk_buff *skb, struct work *work)
 {
 	__be16 bytes = 0;
@@ -73,8 +75,9 @@ static __always_inline __u32 sum_outer(struct __sk_buff *skb, struct work *work)
 	return fold(sum_of(skb, work, work->packet.outer_udp, bpf_ntohs(bytes))) + (__u32)bytes;
 }
 
-/* Before anything inside VXLAN-GPE is changed: read its checksum, or the length if that is
- * unfinished. */
+/* Before anything inside VXLAN-GPE is changed, keep what close_outer() needs: the outer checksum,
+ * and the sum that it covers, or if it is unfinished, only the length. Returns 0, or -1 if the
+ * packet cannot be changed. */
 static __noinline int open_outer(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -95,13 +98,15 @@ static __noinline int open_outer(struct __sk_buff *skb, struct work *work)
 	return checksums_known(packet) ? 0 : -1;
 }
 
-/* And after: update it by the difference (RFC 1624), so that a wrong one stays wrong. */
+/* After the change, update the outer checksum by the difference (RFC 1624), so that a wrong one
+ * stays wrong. */
 static __noinline int close_outer(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
 	__be16 check;
 	__u32 sum;
 
+	/* What stands in it then is the sum of the pseudo header, of which the length changes. */
 	if (outer_unfinished(packet)) {
 		if (bpf_skb_load_bytes(skb, packet->outer_udp + 4, &check, sizeof(check)))
 			return -1;
@@ -113,12 +118,13 @@ static __noinline int close_outer(struct __sk_buff *skb, struct work *work)
 		return 0;
 	sum = (__u16)~packet->outer_check + (__u32)(__u16)~fold(packet->outer_sum);
 	check = (__be16)~fold(sum + fold(sum_outer(skb, work)));
-	if (check == 0)
+	if (check == 0) /* says that there is none */
 		check = 0xffff;
 	return (int)bpf_skb_store_bytes(skb, packet->outer_udp + 6, &check, sizeof(check), 0);
 }
 
-/* Headers around the transport: lengths of IP, of NSH when its metadata grew, and of the tunnel. */
+/* Add `change` to the lengths of all headers around the transport: of NSH when its metadata grew,
+ * else of IP; and of the tunnel around. */
 static __noinline int change_lengths(struct __sk_buff *skb, struct work *work, __s32 change)
 {
 	struct packet *packet = &work->packet;
@@ -141,9 +147,11 @@ static __noinline int change_lengths(struct __sk_buff *skb, struct work *work, _
 	return add16(skb, packet->outer_udp + 4, change, &before, &after);
 }
 
-/* The checksum of TCP after a change of what it covers; of its pseudo header, with that flag. Where
- * a checksum is unfinished, perhaps the outer one, the kernel leaves it to the hardware. That of a
- * super-packet does not matter: segmentation computes it. */
+/* Update the checksum of TCP by the sum `change`. `flags` is BPF_F_PSEUDO_HDR if the pseudo header
+ * changed, else 0. While a checksum of the packet is unfinished, the kernel's helper applies
+ * changes of the pseudo header alone: who finishes it covers the rest. If the unfinished one is the
+ * outer one, TCP's is complete, and is updated here. That of a super-packet does not matter:
+ * segmentation computes it. */
 static __noinline int change_sum(struct __sk_buff *skb, const struct packet *packet, __u32 change,
 				 __u64 flags)
 {
@@ -160,12 +168,15 @@ static __noinline int change_sum(struct __sk_buff *skb, const struct packet *pac
 	return (int)bpf_skb_store_bytes(skb, at, &check, sizeof(check), 0);
 }
 
-/* The TCP header after its options grew (or shrank): data offset, and both in the checksum. */
+/* Update the TCP header after its options grew or shrank by `change`: the data offset, and the
+ * checksum of the offset and of the length in the pseudo header. */
 static __noinline int change_tcp(struct __sk_buff *skb, const struct packet *packet, __s32 change)
 {
 	__u32 tcp_bytes = packet->ip_end - packet->l4;
 	__be16 before, after;
 
+	/* The offset is in the upper 4 bits, and counts words. The sum of ~before and after is the
+	 * change of the checksum. */
 	if (add16(skb, packet->l4 + 12, change * (0x1000 / 4), &before, &after) ||
 	    change_sum(skb, packet, (__u16)~before + (__u32)after, 0))
 		return -1;
@@ -175,8 +186,8 @@ static __noinline int change_tcp(struct __sk_buff *skb, const struct packet *pac
 }
 
 /* A UDP checksum that the kernel or the hardware will compute also covers the surplus area, which
- * it must not: the area's sum is subtracted from its start value, and added back (`give_back`)
- * before the area changes. */
+ * it must not. So the area's sum is subtracted from its start value (`give_back` 0), and added back
+ * before the area changes (1). */
 static __noinline int discount_surplus(struct __sk_buff *skb, struct work *work, int give_back)
 {
 	const struct packet *packet = &work->packet;
@@ -186,18 +197,18 @@ static __noinline int discount_surplus(struct __sk_buff *skb, struct work *work,
 	if (packet->checksum_start != packet->l4 || packet->ip_end == surplus)
 		return 0;
 	sum = fold(sum_of(skb, work, surplus, packet->ip_end - surplus));
-	if (packet->l4_bytes & 1)
+	if (packet->l4_bytes & 1) /* the area begins at an odd offset */
 		sum = (__u16)(sum << 8 | sum >> 8);
 	return (int)bpf_l4_csum_replace(skb, packet->l4 + 6, 0, give_back ? sum : (__u16)~sum,
 					BPF_F_PSEUDO_HDR);
 }
 
-/* Option checksum of RFC 9868 section 9: of the surplus area and its length. */
+/* Write the option checksum of RFC 9868 section 9, of the surplus area and its length. */
 static __noinline int set_ocs(struct __sk_buff *skb, struct work *work)
 {
 	const struct packet *packet = &work->packet;
 	__u32 surplus = packet->l4 + packet->l4_bytes;
-	__u32 at = surplus + (packet->l4_bytes & 1);
+	__u32 at = surplus + (packet->l4_bytes & 1); /* at an even offset from UDP */
 	__u32 bytes = packet->ip_end - surplus;
 	__be16 ocs = 0;
 

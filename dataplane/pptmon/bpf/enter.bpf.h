@@ -4,14 +4,16 @@
 
 #include "restore.bpf.h"
 
-/* Filters of clsact outlive their process; then the sink would not remove headers. */
+/* Has the process not shown itself for long? Filters of clsact outlive their process; then the sink
+ * would not remove headers. */
 static __always_inline int is_process_dead(void)
 {
 	/* Signed: it may have been written after the clock was read here. */
 	return (__s64)(bpf_ktime_get_ns() - *(volatile __u64 *)&alive_ns) > (__s64)PPT_DEAD_NS;
 }
 
-/* Transit and sink: add this VNF's hop to a packet that carries a header. */
+/* Transit and sink: add this VNF's hop to a packet that carries a header. Returns the verdict on
+ * the packet. */
 static __noinline int add_own_hop(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -22,7 +24,7 @@ static __noinline int add_own_hop(struct __sk_buff *skb, struct work *work)
 		return TC_ACT_UNSPEC;
 	if (is_too_long(packet))
 		return strip_header(skb, work);
-	if (lacks_room(packet, hop_at(packet), hop_bytes(packet)) >= 0) {
+	if (lacks_room(packet, hop_at(packet), hop_bytes(packet)) >= 0) { /* whatever lacks */
 		done = mark_truncated(skb, work);
 		return done == RESIZE_SPOILT ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 	}
@@ -32,10 +34,11 @@ static __noinline int add_own_hop(struct __sk_buff *skb, struct work *work)
 	return done;
 }
 
-/* Of a source: where the header goes. 0, or -1 when this packet is not to be sampled. */
+/* Of a source: choose what carries the header, and set `packet->carrier`. Returns 0, or -1 if this
+ * packet is not to be sampled. */
 static __noinline int choose_carrier(struct packet *packet)
 {
-	/* In front of a checksum that is still to be computed NSH cannot grow; TCP options can. */
+	/* NSH cannot grow in front of a checksum that is still to be computed; TCP options can. */
 	int nsh = packet->nsh && packet->md_type == NSH_MD_TYPE_2 &&
 		  (settings.carrier == PPT_CARRIER_NSH || packet->checksum_start < packet->nsh ||
 		   !packet->l4);
@@ -48,7 +51,8 @@ static __noinline int choose_carrier(struct packet *packet)
 	return settings.carrier == PPT_CARRIER_NSH || !packet->l4 ? -1 : 0;
 }
 
-/* Can this packet be sampled? PPT_COUNTERS: yes; -1: no; else no, and the counter that says why. */
+/* Can this packet be sampled? Returns PPT_COUNTERS: yes; -1: no, and nothing counts it; else no,
+ * and this counter says why. */
 static __noinline int check_sampling(struct __sk_buff *skb, struct packet *packet)
 {
 	int lack;
@@ -84,7 +88,7 @@ static __noinline int check_sampling(struct __sk_buff *skb, struct packet *packe
 	return lack >= 0 ? lack : PPT_COUNTERS;
 }
 
-/* Source: insert a header into a packet that was chosen. */
+/* Of a source: insert a header into a packet that was chosen. Returns the verdict on the packet. */
 static __noinline int sample(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -107,6 +111,7 @@ static __noinline int sample(struct __sk_buff *skb, struct work *work)
 		count(PPT_UNSUPPORTED);
 		return TC_ACT_UNSPEC;
 	}
+	/* Late, so that a packet that cannot be sampled does not take the period's sample. */
 	if (!claim())
 		return TC_ACT_UNSPEC;
 	number = __sync_fetch_and_add(&sampler.number, 1);

@@ -8,13 +8,15 @@
 #define MAX_OWN_CONTEXTS 4
 #define HOPS_IN_CONTEXT ((PPT_NSH_VALUE_MAX - PPT_NSH_HEADER) / PPT_NSH_HOP_BYTES)
 
+/* Is a header of ours there? */
 enum found {
 	FOUND,
 	FOUND_NONE,
 	FOUND_MALFORMED,
 };
 
-/* Read the option at `at`, where `space` bytes are left, if it is ours. */
+/* Read the option at `at`, where `space` bytes are left, if it is ours, to `packet`. Returns enum
+ * found; only with FOUND is `packet->at` set. */
 static __noinline int read_option(struct __sk_buff *skb, struct packet *packet, __u32 at,
 				  __u32 space, __u8 kind)
 {
@@ -55,6 +57,7 @@ static __noinline int read_option(struct __sk_buff *skb, struct packet *packet, 
 	return FOUND;
 }
 
+/* Find a header of ours in TCP: the first option. Returns enum found. */
 static __always_inline int find_in_tcp(struct __sk_buff *skb, struct packet *packet)
 {
 	__u32 options = packet->l4 + sizeof(struct tcphdr);
@@ -66,8 +69,9 @@ static __always_inline int find_in_tcp(struct __sk_buff *skb, struct packet *pac
 	return found;
 }
 
-/* Behind the data of UDP. The surplus area must be ours as a whole: otherwise the sink could not
- * know what to restore. */
+/* Find a header of ours behind the data of UDP. The surplus area must be ours as a whole: otherwise
+ * the sink could not know what to restore. In format `paper` the header begins there, in format
+ * `rfc` behind the OCS. Returns enum found. */
 static __always_inline int find_in_udp(struct __sk_buff *skb, struct packet *packet)
 {
 	__u32 surplus = packet->l4 + packet->l4_bytes;
@@ -94,6 +98,8 @@ static __always_inline int find_in_udp(struct __sk_buff *skb, struct packet *pac
 	return found == FOUND ? FOUND_NONE : found;
 }
 
+/* Read the context header of ours at `at`, whose value has `length` bytes. Returns FOUND or
+ * FOUND_MALFORMED. */
 static __always_inline int read_context(struct __sk_buff *skb, struct packet *packet, __u32 at,
 					__u32 length)
 {
@@ -118,7 +124,8 @@ static __always_inline int read_context(struct __sk_buff *skb, struct packet *pa
 	return FOUND;
 }
 
-/* Context headers of ours follow one another, the newest first. */
+/* Find the context headers of ours in NSH. They follow one another, the newest first, and others
+ * may precede them. Returns enum found. */
 static __noinline int find_in_nsh(struct __sk_buff *skb, struct packet *packet)
 {
 	__u32 at = packet->nsh + sizeof(struct nsh_hdr);
@@ -150,6 +157,7 @@ static __noinline int find_in_nsh(struct __sk_buff *skb, struct packet *packet)
 	return packet->at ? FOUND : FOUND_NONE;
 }
 
+/* Find a header of ours, in NSH before TCP or UDP. Returns enum found. */
 static __noinline int find_ours(struct __sk_buff *skb, struct packet *packet)
 {
 	int found = FOUND_NONE;
@@ -163,7 +171,7 @@ static __noinline int find_ours(struct __sk_buff *skb, struct packet *packet)
 					       : find_in_udp(skb, packet);
 }
 
-/* 24 bits as the 16 of NSH, rounded to the nearest. */
+/* Return a value of 24 bits as the 16 bits of NSH, rounded to the nearest. */
 static __always_inline __u16 to_float(__u32 value)
 {
 	__u32 exponent = 0;
@@ -182,6 +190,7 @@ static __always_inline __u16 to_float(__u32 value)
 	return (__u16)(exponent << PPT_FLOAT_MANTISSA_BITS | value);
 }
 
+/* Return the value of 24 bits that 16 bits of NSH stand for; PPT_VALUE_MAX: this much or more. */
 static __always_inline __u32 from_float(__u16 bits)
 {
 	__u32 mantissa = bits & ((1 << PPT_FLOAT_MANTISSA_BITS) - 1);
@@ -190,6 +199,7 @@ static __always_inline __u32 from_float(__u16 bits)
 	return bits == PPT_FLOAT_MAX || value > PPT_VALUE_MAX ? PPT_VALUE_MAX : value;
 }
 
+/* Read the hops of a header in TCP or UDP to the event. Returns 0, or -1. */
 static __noinline int read_l4_hops(struct __sk_buff *skb, struct work *work)
 {
 	const struct packet *packet = &work->packet;
@@ -209,7 +219,8 @@ static __noinline int read_l4_hops(struct __sk_buff *skb, struct work *work)
 	return 0;
 }
 
-/* Append the hops of one context header to the event. Global, as sum_of() is. */
+/* Append the hops of one context header to the event. Its value is at `at` and has `length` bytes.
+ * Returns 0, or -1. Global, as sum_of() is. */
 __noinline int read_context_hops(struct __sk_buff *skb, struct work *work, __u32 at, __u32 length)
 {
 	__u32 count, before;
@@ -231,6 +242,7 @@ __noinline int read_context_hops(struct __sk_buff *skb, struct work *work, __u32
 	return 0;
 }
 
+/* Read the hops of all context headers of ours to the event. Returns 0, or -1. */
 static __noinline int read_nsh_hops(struct __sk_buff *skb, struct work *work)
 {
 	__u32 at = work->packet.take_from;

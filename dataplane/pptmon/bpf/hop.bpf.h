@@ -5,8 +5,10 @@
 #include "header.bpf.h"
 #include "state.bpf.h"
 
-/* The hop's value while the packet is inside: 24 bits. NSH's hop has 16; the upper ones are in the
- * reserved byte of the context header meanwhile. */
+/* Return the hop's value while the packet is inside the VNF. For the time it is the low 24 bits of
+ * the clock: NSH's hop has 16, so the upper ones are in the reserved byte of the context header
+ * meanwhile. For the delay it is the final value: in TCP and UDP the clock, in NSH the time since
+ * the source. */
 static __always_inline __u32 first_value(const struct packet *packet, __u64 now_ns)
 {
 	__u32 since;
@@ -19,6 +21,7 @@ static __always_inline __u32 first_value(const struct packet *packet, __u64 now_
 	return to_float(since);
 }
 
+/* Write this VNF's hop: 3 bytes in NSH, else 4. */
 static __always_inline void put_hop(__u8 *hop, const struct packet *packet, __u32 value)
 {
 	hop[0] = settings.vnf_id;
@@ -32,6 +35,7 @@ static __always_inline void put_hop(__u8 *hop, const struct packet *packet, __u3
 	}
 }
 
+/* Return the place of a packet with this token; NULL for the verifier alone. */
 static __always_inline struct transit *transit_of(__u32 token)
 {
 	__u32 slot = token & (IN_FLIGHT_SLOTS - 1);
@@ -39,7 +43,8 @@ static __always_inline struct transit *transit_of(__u32 token)
 	return bpf_map_lookup_elem(&in_flight, &slot);
 }
 
-/* The last step: from here on the time is the VNF's. */
+/* Keep when the packet with this token entered. It is the last step: from here on the time is the
+ * VNF's. */
 static __always_inline void start_clock(const struct packet *packet, __u32 token)
 {
 	struct transit *transit = transit_of(token);

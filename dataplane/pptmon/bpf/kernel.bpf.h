@@ -18,8 +18,8 @@ struct sk_buff {
 	__u8 ip_summed : 2;
 } __attribute__((preserve_access_index));
 
-/* Offset from the start of the frame from which the kernel or the hardware will compute the
- * checksum; 0 for a packet whose checksum is complete, or does not matter. */
+/* Return the offset from the start of the frame from which the kernel or the hardware will compute
+ * the checksum; 0 for a packet whose checksum is complete, or does not matter. */
 static __noinline __u32 checksum_start(struct __sk_buff *skb)
 {
 	/* At run time the context is the kernel's own sk_buff. Stored and loaded, so that the

@@ -4,11 +4,12 @@
 
 #include "restore.bpf.h"
 
-#define NSH_RESERVED (sizeof(struct nsh_context_hdr) + 1)
+#define NSH_RESERVED (sizeof(struct nsh_context_hdr) + 1) /* place in a context header */
 
 #define MAX_SKEW_US 1000 /* of the clocks of two CPUs */
 
-/* The time of this VNF's hop, ns, or why there is none. */
+/* Return the time of this VNF's hop, ns, or why there is none (HOP_OF_OTHERS, HOP_UNKNOWN). For the
+ * delay it is 0. `*standing` becomes the value that stands in the hop. */
 static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *packet,
 				    __u64 now_ns, __u32 *standing)
 {
@@ -44,6 +45,7 @@ static __noinline __s64 own_time_ns(struct __sk_buff *skb, const struct packet *
 	return entered_ns + since_us * 1000 < now_ns ? HOP_UNKNOWN : (__s64)(since_us * 1000);
 }
 
+/* Write the final value into this VNF's hop, in the place of `standing`. Returns enum resized. */
 static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u32 standing,
 				  __u32 value)
 {
@@ -74,6 +76,8 @@ static __noinline int write_value(struct __sk_buff *skb, struct work *work, __u3
 	return finish_change(skb, work, RESIZED);
 }
 
+/* Give this VNF's hop its time; a sink also removes the header. Returns the verdict on the
+ * packet. */
 static __noinline int finish_hop(struct __sk_buff *skb, struct work *work, __u64 now_ns)
 {
 	struct packet *packet = &work->packet;

@@ -13,6 +13,7 @@
 #define MAX_TAGS 2
 #define MAX_EXTENSIONS 6
 
+/* What locate() and its parts found. */
 enum located {
 	LOCATED, /* IP with TCP or UDP, or NSH with metadata */
 	LOCATED_NOTHING, /* neither of these */
@@ -21,7 +22,8 @@ enum located {
 	LOCATED_MALFORMED,
 };
 
-/* Skip VLAN tags. `type`, the EtherType, becomes that of what follows; 0: a tag is cut off. */
+/* Skip VLAN tags. `*type`, the EtherType in front of them, becomes that of what follows; 0: a tag
+ * is cut off. */
 static __always_inline void skip_tags(struct cursor *cursor, __u16 *type, struct packet *packet)
 {
 	__u32 at = cursor->at;
@@ -32,7 +34,8 @@ static __always_inline void skip_tags(struct cursor *cursor, __u16 *type, struct
 		packet->tagged = 1;
 }
 
-/* Fields of an IP header, for the outer and the inner one. */
+/* Fields of an IP header, the outer or the inner one. `l4` and `end` are where the transport header
+ * begins and the datagram ends. */
 struct ip_fields {
 	__u32 l4;
 	__u32 end;
@@ -40,6 +43,7 @@ struct ip_fields {
 	__u8 protocol;
 };
 
+/* Read an IPv4 header at `at`. Returns enum located; LOCATED whatever it carries. */
 static __noinline int parse_v4(struct __sk_buff *skb, __u32 at, struct ip_fields *fields)
 {
 	struct cursor cursor;
@@ -64,6 +68,8 @@ static __noinline int parse_v4(struct __sk_buff *skb, __u32 at, struct ip_fields
 	return ipv4_is_fragment(ip) ? LOCATED_FRAGMENT : LOCATED;
 }
 
+/* Read an IPv6 header at `at` with its extension headers. Returns enum located; LOCATED whatever it
+ * carries. */
 static __noinline int parse_v6(struct __sk_buff *skb, __u32 at, struct ip_fields *fields)
 {
 	struct cursor cursor;
@@ -88,6 +94,8 @@ static __noinline int parse_v6(struct __sk_buff *skb, __u32 at, struct ip_fields
 	return ip.protocol == IPPROTO_FRAGMENT ? LOCATED_FRAGMENT : LOCATED;
 }
 
+/* Read an IP header at `at`, by its EtherType. Returns enum located; LOCATED_NOTHING: it is not
+ * IP. */
 static __always_inline int parse_ip(struct __sk_buff *skb, __u16 type, __u32 at,
 				    struct ip_fields *fields)
 {
@@ -98,6 +106,8 @@ static __always_inline int parse_ip(struct __sk_buff *skb, __u16 type, __u32 at,
 	return LOCATED_NOTHING;
 }
 
+/* Find the length of the TCP header or the UDP datagram. For other protocols `packet->l4` becomes
+ * 0. Returns enum located. */
 static __noinline int locate_l4(struct __sk_buff *skb, struct packet *packet)
 {
 	__u8 header[20];
@@ -126,7 +136,8 @@ static __noinline int locate_l4(struct __sk_buff *skb, struct packet *packet)
 	return LOCATED_NOTHING;
 }
 
-/* Is this VXLAN-GPE with NSH? If so, it becomes the outer header. */
+/* Is this VXLAN-GPE with NSH? If so, IP and UDP become the outer ones, and NSH is located. Returns
+ * 1 or 0. */
 static __noinline int locate_gpe(struct __sk_buff *skb, struct packet *packet)
 {
 	__u8 header[sizeof(struct udphdr) + sizeof(struct vxlan_gpe_hdr)];
@@ -145,7 +156,8 @@ static __noinline int locate_gpe(struct __sk_buff *skb, struct packet *packet)
 	return 1;
 }
 
-/* What NSH carries: EtherType (0: no IP), and where it begins. */
+/* Read the NSH. `*type` becomes the EtherType of what it carries (0: no IP), `*at` where that
+ * begins. Returns LOCATED or LOCATED_MALFORMED. */
 static __noinline int locate_nsh(struct __sk_buff *skb, struct packet *packet, __u32 *at,
 				 __u16 *type)
 {
@@ -176,6 +188,7 @@ static __noinline int locate_nsh(struct __sk_buff *skb, struct packet *packet, _
 	return LOCATED;
 }
 
+/* Let the packet have this IP header. */
 static __always_inline void take_fields(struct packet *packet, __u32 at,
 					const struct ip_fields *fields)
 {
@@ -186,7 +199,8 @@ static __always_inline void take_fields(struct packet *packet, __u32 at,
 	packet->protocol = fields->protocol;
 }
 
-/* Inside NSH, whose metadata can be used whatever the payload is. */
+/* Locate NSH and the packet inside. If there is metadata of type 2, it can be used whatever the
+ * packet is. Returns enum located. */
 static __noinline int locate_inside(struct __sk_buff *skb, struct packet *packet)
 {
 	struct ip_fields fields = { 0 };
@@ -211,6 +225,8 @@ static __noinline int locate_inside(struct __sk_buff *skb, struct packet *packet
 	return packet->l4 || packet->md_type == NSH_MD_TYPE_2 ? LOCATED : found;
 }
 
+/* Locate all headers of a frame. Returns enum located; only with LOCATED can the packet carry a
+ * header of ours. */
 static __noinline int locate(struct __sk_buff *skb, struct packet *packet)
 {
 	struct ip_fields fields = { 0 };

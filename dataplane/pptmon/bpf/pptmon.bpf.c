@@ -4,6 +4,7 @@
 #include "leave.bpf.h"
 #include "prefilter.bpf.h"
 
+/* At ingress: a source samples a packet, others add a hop to one that carries a header. */
 SEC("tc")
 int enter(struct __sk_buff *skb)
 {
@@ -18,6 +19,7 @@ int enter(struct __sk_buff *skb)
 	return source ? sample(skb, work) : add_own_hop(skb, work);
 }
 
+/* At egress: give the hop its time; a sink removes the header. */
 SEC("tc")
 int leave(struct __sk_buff *skb)
 {

@@ -15,7 +15,9 @@ static __always_inline int is_our_option(const __u8 *option)
 	       (exid == PPT_EXID_RFC || (exid & PPT_EXID_PAPER_MASK) == PPT_EXID_PAPER);
 }
 
-/* In doubt, yes. Our option is the first one, so that no other needs to be parsed. */
+/* Could TCP or UDP carry a header of ours? In doubt, yes. Our option is the first one, so that no
+ * other needs to be parsed. `l4_space`: bytes behind the IP header, of which UDP's length leaves
+ * some to a surplus area. */
 static __always_inline int may_carry_header_l4(const void *l4, const void *end, __u8 protocol,
 					       __u32 l4_space)
 {
@@ -40,6 +42,7 @@ static __always_inline int may_carry_header_l4(const void *l4, const void *end, 
 	return 0;
 }
 
+/* Could this frame carry a header of ours? In doubt, yes. */
 static __always_inline int may_carry_header(struct __sk_buff *skb)
 {
 	const void *end = (const void *)(long)skb->data_end;

@@ -54,10 +54,11 @@ static __always_inline int resizable(const struct packet *packet, __u32 at)
 	if (packet->gso_size)
 		return !packet->nsh && !packet->tagged && packet->protocol == IPPROTO_TCP &&
 		       packet->gso_size <= MAX_GSO_SIZE && at <= MAX_GSO_HEADERS;
-	/* What is before the gap stays where it is. */
+	/* What is before the gap stays where it is. An unfinished checksum must begin there. */
 	return packet->checksum_start < at;
 }
 
+/* Move what is behind `at`, so that a gap of `bytes` opens. Returns enum resized. */
 static __noinline int open_tail(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
 	__u32 tail = skb->len - at;
@@ -73,6 +74,7 @@ static __noinline int open_tail(struct __sk_buff *skb, struct work *work, __u32 
 	return RESIZED;
 }
 
+/* Move what is behind a gap of `bytes` at `at`, so that it closes. Returns enum resized. */
 static __noinline int close_tail(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
 	__u32 tail = skb->len - at - bytes;
@@ -95,12 +97,13 @@ static __always_inline int is_too_long(const struct packet *packet)
 	return bytes > settings.mtu;
 }
 
-/* Move the headers before `at`, without Ethernet, so that a gap of `grow` bytes opens or closes. */
+/* Move the headers before `at`, without Ethernet, so that a gap of `grow` bytes opens, or closes if
+ * it is negative. Returns enum resized. */
 static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u32 at, __s32 grow)
 {
 	__u64 flags = BPF_F_ADJ_ROOM_NO_CSUM_RESET;
 	__s32 headers = (__s32)at - ETH_HLEN;
-	__s32 out = grow < 0 ? headers - grow : headers;
+	__s32 out = grow < 0 ? headers - grow : headers; /* with the gap that closes */
 	__u32 length;
 
 	if (headers <= 0 || headers > MAX_GSO_HEADERS)
@@ -111,6 +114,7 @@ static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u
 	length = BOUNDED((__u32)headers, 256);
 	if (bpf_skb_load_bytes(skb, ETH_HLEN, work->small, length))
 		return RESIZE_REFUSED;
+	/* First shorten the packet by all its headers, which drops the unfinished checksum. */
 	if (work->packet.checksum_start) {
 		if (bpf_skb_adjust_room(skb, -out, BPF_ADJ_ROOM_MAC, flags))
 			return RESIZE_REFUSED;
@@ -123,13 +127,14 @@ static __noinline int move_headers(struct __sk_buff *skb, struct work *work, __u
 	return bpf_skb_store_bytes(skb, ETH_HLEN, work->small, length, 0) ? RESIZE_SPOILT : RESIZED;
 }
 
-/* `bytes` of room at `at`; what is in it is undefined. */
+/* Open a gap of `bytes` at `at`; what is in it is undefined. Returns enum resized. */
 static __always_inline int open_gap(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
 	return work->packet.gso_size ? move_headers(skb, work, at, (__s32)bytes)
 				     : open_tail(skb, work, at, bytes);
 }
 
+/* Remove `bytes` at `at`. Returns enum resized. */
 static __always_inline int close_gap(struct __sk_buff *skb, struct work *work, __u32 at,
 				     __u32 bytes)
 {

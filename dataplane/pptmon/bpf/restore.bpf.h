@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Removing the header: the sink reports what it carried, and packets that became too long lose it. */
+/* Removing the header: the sink reports what it carried, and packets that became too long lose
+ * it. */
 #pragma once
 
 #include "add.bpf.h"
 #include "kernel.bpf.h"
 #include "sampling.bpf.h"
 
-/* Instead of a time. */
-#define HOP_OF_OTHERS -1
+/* Why there is no time, where functions take or return one. */
+#define HOP_OF_OTHERS -1 /* the newest hop is not this VNF's */
 #define HOP_UNKNOWN -2 /* ours, but inserted before this program was attached */
 
-/* Find a header of ours, and prepare to change it. 0, or -1. */
+/* Find a header of ours, and prepare to change it. Returns 0, or -1 if there is none or it cannot
+ * be changed. */
 static __noinline int open_header(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -27,7 +29,8 @@ static __noinline int open_header(struct __sk_buff *skb, struct work *work)
 	return open_outer(skb, work);
 }
 
-/* The value that the hop keeps; PPT_VALUE_MAX for an unknown time. */
+/* Return the value that the hop keeps when the packet leaves; PPT_VALUE_MAX for an unknown time.
+ * `standing` is the value that stands in it. */
 static __always_inline __u32 final_value(const struct packet *packet, __s64 time_ns, __u32 standing)
 {
 	__u64 value;
@@ -43,7 +46,7 @@ static __always_inline __u32 final_value(const struct packet *packet, __s64 time
 	return packet->carrier == PPT_CARRIER_NSH ? to_float((__u32)value) : (__u32)value;
 }
 
-/* Remove the header: the packet is what it was before. */
+/* Remove the header: the packet is what it was before. Returns enum resized. */
 static __noinline int restore(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;
@@ -55,6 +58,7 @@ static __noinline int restore(struct __sk_buff *skb, struct work *work)
 		if (total == 0 || total > PPT_TCP_HEADER_MAX - sizeof(struct tcphdr) ||
 		    bpf_skb_load_bytes(skb, packet->take_from, removed, BOUNDED(total, 64)))
 			return RESIZE_REFUSED;
+		/* The mask changes nothing: it is for the verifier. */
 		if (change_sum(skb, packet, (__u32)bpf_csum_diff(removed, total & 0x3c, NULL, 0, 0),
 			       0))
 			return RESIZE_REFUSED;
@@ -71,6 +75,7 @@ static __noinline int restore(struct __sk_buff *skb, struct work *work)
 	return RESIZED;
 }
 
+/* Describe the packet and its hops in the event. Returns 0, or -1. */
 static __noinline int fill_event(struct __sk_buff *skb, struct work *work, __u64 now_ns)
 {
 	const struct packet *packet = &work->packet;
@@ -105,13 +110,15 @@ static __noinline int fill_event(struct __sk_buff *skb, struct work *work, __u64
 						  : read_l4_hops(skb, work);
 }
 
+/* Return a value as the event has it: 24 bits. */
 static __always_inline __u32 as_read(const struct packet *packet, __u32 value)
 {
 	return packet->carrier == PPT_CARRIER_NSH ? from_float((__u16)value) : value;
 }
 
-/* User space polls the ring: waking it up would cost the packet more than all the rest. It is woken
- * only when the ring fills. */
+/* Send the event to user space. Returns 0, or another value if the ring is full. User space polls
+ * the ring: waking it up would cost the packet more than all the rest. It is woken only when the
+ * ring fills. */
 static __always_inline int report(const struct ppt_event *event)
 {
 	__u64 flags = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > PPT_RING_BYTES / 4
@@ -121,7 +128,8 @@ static __always_inline int report(const struct ppt_event *event)
 	return (int)bpf_ringbuf_output(&events, (void *)event, sizeof(*event), flags);
 }
 
-/* Sink: report the path and restore the packet. */
+/* Of a sink: report the path, and restore the packet. `time_ns` is this VNF's time, or why there is
+ * none; `standing` is what stands in its hop. Returns the verdict on the packet. */
 static __noinline int report_and_restore(struct __sk_buff *skb, struct work *work, __u64 now_ns,
 					 __s64 time_ns, __u32 standing)
 {
@@ -154,7 +162,8 @@ static __noinline int report_and_restore(struct __sk_buff *skb, struct work *wor
 	return count_change(done, PPT_REPORTED);
 }
 
-/* On the way in, instead of adding a hop: remove the header from a packet that exceeds the MTU. */
+/* On the way in, instead of adding a hop: remove the header from a packet that exceeds the MTU. A
+ * sink reports what is in it. Returns the verdict on the packet. */
 static __noinline int strip_header(struct __sk_buff *skb, struct work *work)
 {
 	struct packet *packet = &work->packet;

@@ -8,13 +8,14 @@
  * for every packet, and cheap. */
 #define COARSE_FROM_NS 20000000ULL
 
+/* Return the time by which samples are due, in ns. */
 static __always_inline __u64 sampling_clock(void)
 {
 	return settings.period_ns >= COARSE_FROM_NS ? bpf_ktime_get_coarse_ns()
 						    : bpf_ktime_get_ns();
 }
 
-/* Is this packet chosen? Before anything of it is read. */
+/* Is a sample due, and this packet chosen for it? Nothing of the packet is read. */
 static __always_inline int is_due(void)
 {
 	count(PPT_SEEN);
@@ -25,7 +26,8 @@ static __always_inline int is_due(void)
 	return pick == 0xffffffff || bpf_get_prandom_u32() <= pick;
 }
 
-/* Claim this period's sample, for one packet on any CPU. */
+/* Claim this period's sample, for one packet on any CPU. Returns 1 if this packet has it, else
+ * 0. */
 static __always_inline int claim(void)
 {
 	__u64 due = *(volatile __u64 *)&sampler.due_ns;
@@ -41,6 +43,7 @@ static __always_inline int claim(void)
 	return __sync_val_compare_and_swap(&sampler.due_ns, due, next) == due;
 }
 
+/* Are the bits of both addresses equal under the mask? */
 static __always_inline int same_address(const __u8 *address, const volatile __u32 *wanted,
 					const volatile __u32 *mask)
 {
@@ -59,6 +62,8 @@ struct flow {
 	__u16 destination_port;
 };
 
+/* Read addresses in network order and ports in host order; 0 where there are none. Returns 0, or
+ * -1. */
 static __always_inline int read_flow(struct __sk_buff *skb, const struct packet *packet,
 				     struct flow *flow)
 {
@@ -82,6 +87,7 @@ static __always_inline int read_flow(struct __sk_buff *skb, const struct packet 
 	return 0;
 }
 
+/* Does the packet pass the filter? */
 static __noinline int is_wanted(struct __sk_buff *skb, const struct packet *packet)
 {
 	const volatile struct ppt_filter *filter = &settings.filter;

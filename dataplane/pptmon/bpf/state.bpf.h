@@ -11,14 +11,15 @@ __u64 alive_ns; /* CLOCK_MONOTONIC: when the process last showed itself */
 
 /* When the next sample is due, and how many there were. */
 struct {
-	__u64 due_ns;
-	__u32 number;
+	__u64 due_ns; /* by sampling_clock() */
+	__u32 number; /* samples of this source so far */
 } sampler;
 
 /* Once a sample is due, each packet is taken with this probability, in 2^-32. User space sets it
  * from the rate of packets (serve.c says why); at first every packet is taken. */
 __u32 pick = 0xffffffff;
 
+/* By enum ppt_counter. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, PPT_COUNTERS);
@@ -26,6 +27,7 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
+/* Scratch memory of each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -33,11 +35,11 @@ struct {
 	__type(value, struct work);
 } works SEC(".maps");
 
-/* A packet inside the VNF. */
+/* A packet inside the VNF, as `in_flight` keeps it. */
 struct transit {
 	__u64 entered_ns;
 	__u32 token; /* the value in its hop meanwhile */
-	__u32 used; /* 0: never */
+	__u32 used; /* 0: no packet has had this slot yet */
 };
 
 /* By the low bits of the token. The packet has only the low bits of the clock; here are all of
@@ -50,6 +52,7 @@ struct {
 	__type(value, struct transit);
 } in_flight SEC(".maps");
 
+/* Samples, each a struct ppt_event. User space reads them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, PPT_RING_BYTES);
@@ -64,6 +67,7 @@ static __always_inline void count(enum ppt_counter counter)
 		(*value)++;
 }
 
+/* Return the scratch memory of this CPU; NULL for the verifier alone. */
 static __always_inline struct work *get_work(void)
 {
 	__u32 only = 0;

@@ -28,6 +28,8 @@
 		((_length - 1) & ((most)-1)) + 1;                                                  \
 	})
 
+/* A packet as locate(), and then find_ours(), found it. Places are offsets from the start of the
+ * frame. */
 struct packet {
 	__u32 length; /* of the frame */
 	__u32 outer_ip; /* 0: no VXLAN-GPE around */
@@ -42,20 +44,20 @@ struct packet {
 	__u32 checksum_start; /* CHECKSUM_PARTIAL: where it starts; 0: others */
 	__u32 outer_sum; /* of the outer UDP and its length, before the change */
 	__u16 outer_check; /* 0: it uses none */
-	__u8 version;
+	__u8 version; /* of IP: 4 or 6 */
 	__u8 outer_version;
 	__u8 protocol;
-	__u8 tagged; /* VLAN tags in the frame */
+	__u8 tagged; /* 1: VLAN tags are in the frame */
 	__u8 md_type;
 	/* A header of ours, when one was found. */
-	__u8 carrier;
-	__u8 format;
-	__u8 metric;
-	__u8 flags;
+	__u8 carrier; /* enum ppt_carrier */
+	__u8 format; /* enum ppt_format, of a header in TCP or UDP */
+	__u8 metric; /* enum ppt_metric */
+	__u8 flags; /* PPT_FLAG_TRUNCATED, or 0 */
 	__u16 sample;
-	__u32 at; /* 0: none */
-	__u32 bytes; /* its length */
-	__u32 hops_at;
+	__u32 at; /* where it begins; 0: none was found */
+	__u32 bytes; /* its length; NSH: of the value of the first context header */
+	__u32 hops_at; /* the newest hop */
 	__u32 hop_count; /* NSH: in the first context header */
 	__u32 total; /* what the sink removes: UDP: the surplus area; NSH: all contexts of ours */
 	__u32 take_from; /* where that begins */

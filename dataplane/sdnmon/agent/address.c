@@ -13,6 +13,7 @@
 #define BACKLOG 64
 #define UNSENT_BYTES (256 * 1024) /* most bytes that the kernel keeps unsent: messages wait there */
 
+/* Parse what is behind the prefix of an address. Both return 0, or -1 if it is none. */
 static int parse_local(const char *path, struct address *address)
 {
 	if (!*path || strlen(path) >= sizeof(address->local.sun_path))
@@ -56,6 +57,7 @@ int address_parse(const char *text, struct address *address)
 	return strncmp(text, "tcp:", 4) == 0 ? parse_tcp(text + 4, address) : -1;
 }
 
+/* Return a socket for this address, which does not block; -1 with errno set. */
 static int open_socket(const struct address *address)
 {
 	return socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

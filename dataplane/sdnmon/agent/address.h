@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of OpenFlow connections, as Open vSwitch writes them: tcp:IP:PORT (IPv6 in brackets) and
- * unix:PATH. */
+/* Addresses of OpenFlow connections, as Open vSwitch writes them: tcp:IP:PORT (IPv6 in brackets)
+ * and unix:PATH. */
 #pragma once
 
 #include <sys/socket.h>
@@ -8,8 +8,8 @@
 #include <netinet/in.h>
 
 struct address {
-	const char *text;
-	socklen_t bytes;
+	const char *text; /* as it was parsed */
+	socklen_t bytes; /* of the sockaddr */
 	union {
 		struct sockaddr any;
 		struct sockaddr_in ipv4;
@@ -19,13 +19,15 @@ struct address {
 	};
 };
 
-/* Parse an address. The text stays the caller's. Returns 0, or -1 if it is none. */
+/* Parse an address. The text stays the caller's, and must remain. Returns 0, or -1 if it is
+ * none. */
 int address_parse(const char *text, struct address *address);
 
 /* Return a socket that listens there, and does not block; -1 after complain(). */
 int address_listen(const struct address *address);
 
-/* Accept a connection. Returns a socket that does not block, or -1. */
+/* Accept a connection of a socket that listens at this address. Returns a socket that does not
+ * block, or -1 with errno set. */
 int address_accept(const struct address *address, int listener);
 
 /* Return a socket that does not block and connects to there; -errno if this fails at once. */

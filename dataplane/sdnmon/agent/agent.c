@@ -36,7 +36,7 @@ static struct {
 
 static void take_relay(const struct tool_option *option, const char *argument)
 {
-	char *copy = strdup(argument);
+	char *copy = strdup(argument); /* the relay keeps it */
 
 	if (copy && relay_add(&relays, copy) == 0)
 		return;
@@ -71,6 +71,7 @@ static struct tool_option descriptions[] = {
 
 static bool ended;
 
+/* A signal has come (struct watch). */
 static void end(struct watch *watch, __u32 events)
 {
 	(void)watch;
@@ -78,6 +79,7 @@ static void end(struct watch *watch, __u32 events)
 	ended = true;
 }
 
+/* Wait for the signals that end the process. Returns 0, or -1 after complain(). */
 static int watch_signals(struct watch *watch)
 {
 	sigset_t signals;
@@ -99,7 +101,8 @@ static int watch_signals(struct watch *watch)
 
 /* --- notifications --- */
 
-/* Send a notification of the programs to the controllers that want it. */
+/* Send a notification of the programs to the controllers that want it (ring_buffer_sample_fn).
+ * Returns 0: others follow. */
 static int notified(void *context, void *data, size_t bytes)
 {
 	(void)context;
@@ -108,6 +111,7 @@ static int notified(void *context, void *data, size_t bytes)
 	return 0;
 }
 
+/* Notifications are in the ring (struct watch). */
 static void read_notifications(struct watch *watch, __u32 events)
 {
 	(void)watch;
@@ -137,6 +141,7 @@ static void watch_notifications(void)
 
 /* --- the process --- */
 
+/* Serve until a signal ends it. Returns 0, or -1 after complain(). */
 static int run(void)
 {
 	__u64 looked = clock_ns(CLOCK_MONOTONIC), now;
@@ -144,7 +149,7 @@ static int run(void)
 	while (!ended) {
 		if (loop_wait(&loop, LOOK_MS))
 			return -1;
-		if (monitoring.ports.changed)
+		if (monitoring.ports.changed) /* a switch has just said so */
 			monitoring_follow(&monitoring);
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now - looked >= LOOK_MS * 1000000ULL) {
@@ -159,6 +164,7 @@ static int run(void)
 	return 0;
 }
 
+/* Open all, serve, and close it. Returns 0, or -1 after complain(). */
 static int serve(void)
 {
 	static struct watch signals;

@@ -15,6 +15,7 @@
 #define ASK_WAIT_NS 1000000000ULL /* how long to wait for the switch's ports */
 #define END_WAIT_NS 10000000000ULL /* how long an end may take to read what the other one sent */
 
+/* Return the opposite of an end. */
 static struct peer *other(struct channel *channel, enum end end)
 {
 	return &channel->peers[!end];
@@ -22,7 +23,8 @@ static struct peer *other(struct channel *channel, enum end end)
 
 /* --- HELLO --- */
 
-/* Return the bitmap of versions in a HELLO; 0 if it has none. */
+/* Return the bitmap of versions in a HELLO (bit n: version n); 0 if it has none, or is
+ * malformed. */
 static __u64 bitmap_of(const __u8 *message, size_t bytes)
 {
 	size_t at = OPENFLOW_HEADER;
@@ -35,15 +37,15 @@ static __u64 bitmap_of(const __u8 *message, size_t bytes)
 		if (type == OFPHET_VERSIONBITMAP)
 			return length >= 8 ? get32(message + at + 4) : 0;
 		length = (__u16)((length + 7) & ~7); /* padded */
-		if (length > bytes - at || !length)
+		if (length > bytes - at || !length) /* 0: the padded length is 65536 */
 			return 0;
 		at += length;
 	}
 	return 0;
 }
 
-/* Return the version of OpenFlow that both ends agree on (OpenFlow 1.3.5, 6.3.1); 0 if there is
- * none. */
+/* Return the version of OpenFlow that both ends agree on (OpenFlow 1.3.5, 6.3.1): the highest one
+ * in both bitmaps, else the lower one of the highest of each end. 0 if there is none. */
 static __u8 negotiated(const struct channel *channel)
 {
 	__u64 common = channel->hello[SWITCH] & channel->hello[CONTROLLER];
@@ -58,8 +60,8 @@ static __u8 negotiated(const struct channel *channel)
 	return (__u8)(63 - __builtin_clzll(least));
 }
 
-/* Look at the first message of an end. If it is a HELLO, it says which versions that end can
- * speak. */
+/* Look at the first message of an end. If it is a HELLO, it says which versions that end can speak.
+ * The channel then has its version, if both ends have said HELLO. */
 static void read_hello(struct channel *channel, enum end end, const __u8 *message, size_t bytes)
 {
 	__u64 bitmap = bitmap_of(message, bytes);
@@ -92,11 +94,12 @@ static void ask_for_ports(struct channel *channel)
 	if (channel->has_asked || !channel->version || channel->monitoring->ports.fixed ||
 	    channel->peers[CONTROLLER].passed < channel->hello_ends)
 		return;
+	/* A number that the controller is not likely to use. */
 	if (getrandom(&channel->xid, sizeof(channel->xid), 0) != sizeof(channel->xid))
 		channel->xid = (__u32)clock_ns(CLOCK_MONOTONIC);
 	memset(to, 0, MULTIPART_HEADER);
 	put16(to + OPENFLOW_HEADER, OFPMP_PORT_DESC);
-	if (channel->version >= OPENFLOW_1_5) {
+	if (channel->version >= OPENFLOW_1_5) { /* says of which port: all */
 		put32(put32(to + bytes, OFPP_ANY), 0);
 		bytes += 8;
 	}
@@ -153,7 +156,8 @@ static bool can_answer(const struct channel *channel)
 	       !(channel->asks && clock_ns(CLOCK_MONOTONIC) - channel->asked_ns < ASK_WAIT_NS);
 }
 
-/* Take a message that does not go on to the other end. Returns false if it cannot be taken yet. */
+/* Take a message that does not go on to the other end, and do what it asks for. Returns false if it
+ * cannot be taken yet: messages before it wait, or it is a request that cannot be answered. */
 static bool take(struct channel *channel, enum end end, const __u8 *message, size_t bytes)
 {
 	struct peer *peer = &channel->peers[end];
@@ -171,7 +175,8 @@ static bool take(struct channel *channel, enum end end, const __u8 *message, siz
 	return true;
 }
 
-/* Look at what came from one end. Returns whether there was anything. */
+/* Look at the messages that came from one end: take those for the agent, and let others go on.
+ * Returns whether there were any. A channel that lingers drops them all. */
 static bool examine(struct channel *channel, enum end end)
 {
 	struct peer *peer = &channel->peers[end];
@@ -210,6 +215,8 @@ static bool examine(struct channel *channel, enum end end)
 
 /* --- serving --- */
 
+/* Append a piece of the statistics reply, if there is one, when the controller has taken the last
+ * piece. */
 static void continue_statistics(struct channel *channel)
 {
 	struct statistics *statistics = &channel->session.statistics;
@@ -232,9 +239,9 @@ static bool is_drained(const struct peer *peer)
 }
 
 /* End a channel of which an end is gone, once the other end has taken all that came before. The
- * agent does not close that end at once, because it would lose what it has not read yet: it
- * waits until that end closes its connection itself. */
-static void judge(struct channel *channel)
+ * agent does not close its connection to that end at once, because what that end has not read yet
+ * would be lost: it waits until that end closes it. */
+static void end_gradually(struct channel *channel)
 {
 	for (int end = SWITCH; end <= CONTROLLER; end++) {
 		struct peer *peer = &channel->peers[end];
@@ -287,7 +294,8 @@ static void set_interest(struct channel *channel, enum end end, struct loop *loo
 	peer->interest = interest;
 }
 
-/* Read from ends that the kernel reports as over all the time: they may have sent more. */
+/* Read from ends that the kernel reports as over all the time: they may have sent more before.
+ * Returns whether something came. */
 static bool read_hung(struct channel *channel)
 {
 	bool any = false;
@@ -316,7 +324,7 @@ void channel_serve(struct channel *channel)
 		progress |= peer_send(to_switch, controller) > 0;
 		progress |= peer_send(controller, to_switch) > 0;
 	} while (progress && !channel->closed);
-	judge(channel);
+	end_gradually(channel);
 	end_idle(channel);
 	if (channel->closed)
 		return;
@@ -326,6 +334,7 @@ void channel_serve(struct channel *channel)
 
 /* --- events --- */
 
+/* Note that an end is connected, or close the channel if it could not be. */
 static void finish_connecting(struct channel *channel, struct peer *peer)
 {
 	int error = 0;
@@ -340,10 +349,11 @@ static void finish_connecting(struct channel *channel, struct peer *peer)
 	}
 }
 
+/* An end is ready, or over (struct watch). */
 static void ready(struct watch *watch, __u32 events)
 {
 	struct channel *channel = watch->owner;
-	struct peer *peer = &channel->peers[watch - channel->watches];
+	struct peer *peer = &channel->peers[watch - channel->watches]; /* of the same place */
 
 	if (channel->closed)
 		return;
@@ -354,6 +364,7 @@ static void ready(struct watch *watch, __u32 events)
 	if (peer_can_read(peer) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
 		peer_read(peer);
 	} else if (events & (EPOLLHUP | EPOLLERR)) {
+		/* It cannot be read now, and epoll would report it again at once. */
 		loop_remove(channel->loop, peer->fd);
 		peer->hung = true;
 	}

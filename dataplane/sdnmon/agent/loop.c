@@ -9,6 +9,7 @@
 
 #define EVENTS 64
 
+/* Call epoll_ctl(). If it fails, the process ends. */
 static void control(const struct loop *loop, int operation, int fd, struct watch *watch,
 		    __u32 events)
 {

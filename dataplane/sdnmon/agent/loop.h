@@ -10,6 +10,8 @@ struct loop {
 	int epoll;
 };
 
+/* What is called when a descriptor is ready, with the events of epoll that came. `owner` is for the
+ * function. */
 struct watch {
 	void (*ready)(struct watch *watch, __u32 events);
 	void *owner;

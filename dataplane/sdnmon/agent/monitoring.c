@@ -9,8 +9,9 @@
 
 #define LOCK_WAIT_MS 1000 /* the OpenFlow channel stands still meanwhile */
 
-/* Follow the state that is open now. If it is another one, its ring has another descriptor even
- * where it is the same ring, and its ports may be others than those of the switch. */
+/* Read the notifications of the state that is open now. If it is another one than before, its ring
+ * has another descriptor even where it is the same ring, and its ports may be others than those of
+ * the switch. */
 static void follow_state(struct monitoring *monitoring)
 {
 	const struct state *state = &monitoring->state;
@@ -30,11 +31,13 @@ static void follow_state(struct monitoring *monitoring)
 		complain("cannot read notifications: %s", strerror(errno));
 }
 
+/* Refuse with the last complaint. Returns -1. */
 static int refuse_failed(struct refusal *refusal)
 {
 	return refuse_request(refusal, SDNMON_REFUSED, "%s", last_complaint());
 }
 
+/* Refuse because monitoring is off, and close what is open. Returns -1. */
 static int refuse_off(struct monitoring *monitoring, struct refusal *refusal)
 {
 	state_close(&monitoring->state);
@@ -73,6 +76,7 @@ int monitoring_read(struct monitoring *monitoring, struct refusal *refusal)
 {
 	if (state_is_current(&monitoring->state))
 		return 0;
+	/* Opening a state needs the lock, reading it does not. */
 	if (monitoring_change(monitoring, refusal))
 		return -1;
 	monitoring_changed(monitoring);
@@ -99,6 +103,7 @@ void monitoring_follow(struct monitoring *monitoring)
 
 	if (!monitoring->ports.changed && state->is_open)
 		switch_ports_look(&monitoring->ports);
+	/* Nothing has changed: it is on as before, or off as before. */
 	if (state_is_on(state) ? state_is_current(state) && !monitoring->ports.changed
 			       : !state->is_open)
 		return;

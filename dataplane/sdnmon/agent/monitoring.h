@@ -8,13 +8,14 @@
 #include "requests.h"
 #include "switch_ports.h"
 
+/* The process sets `notified`, `context` and how to attach; monitoring_open() does the rest. */
 struct monitoring {
 	struct state state;
 	struct switch_ports ports;
-	struct ring_buffer *notifications; /* ring of the state that is open */
-	ring_buffer_sample_fn notified;
+	struct ring_buffer *notifications; /* of the open state; NULL: none, or it cannot be read */
+	ring_buffer_sample_fn notified; /* called for each notification */
 	void *context; /* for `notified` */
-	ino_t followed; /* the state whose notifications are read */
+	ino_t followed; /* inode of that state; 0: none is open */
 };
 
 /* Begin to use a state, which may be on already. Returns 0, or -1 after complain(). */
@@ -33,5 +34,6 @@ void monitoring_changed(struct monitoring *monitoring);
 /* Lock the state to switch monitoring on. Returns 0, or -1 with the refusal. */
 int monitoring_begin(struct monitoring *monitoring, struct refusal *refusal);
 
-/* Find out what others changed, and attach to ports that came. */
+/* Find out what others changed; attach to ports that came, and detach from those that went. If the
+ * state cannot be opened now, a later call does that. */
 void monitoring_follow(struct monitoring *monitoring);

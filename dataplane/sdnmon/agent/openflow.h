@@ -35,6 +35,8 @@ enum openflow_type {
 #define SDNMON_FORMATS 1 /* version of the formats */
 #define SDNMON_REPLY 0x8000U
 
+/* The exp_type of each message. Up to SDNMON_MESSAGES they are requests; a reply has SDNMON_REPLY
+ * as well. */
 enum sdnmon_message {
 	SDNMON_FEATURES_REQUEST,
 	SDNMON_MODE_ON,
@@ -53,6 +55,7 @@ enum sdnmon_message {
 	SDNMON_OVERFLOW_NOTIFICATION = 0x4000,
 };
 
+/* Codes of the errors with which the agent refuses requests. */
 enum sdnmon_error {
 	SDNMON_BAD_MESSAGE = 1,
 	SDNMON_BAD_VALUE,
@@ -62,6 +65,7 @@ enum sdnmon_error {
 	SDNMON_BUSY,
 };
 
+/* get16() and so on read a number; put16() and so on write one, and return the place behind it. */
 #define DEFINE_NUMBER(bits)                                                                        \
 	static inline __u##bits get##bits(const __u8 *from)                                        \
 	{                                                                                          \

@@ -32,6 +32,7 @@ void peer_close(struct peer *peer)
 
 bool peer_can_read(const struct peer *peer)
 {
+	/* There is room, or make_room() will make some. */
 	return !peer->ended && !peer->connecting &&
 	       (PEER_INPUT_BYTES - peer->end >= LEAST_READ || peer->start >= PEER_INPUT_BYTES / 2);
 }
@@ -129,7 +130,7 @@ static void sent(struct peer *peer, struct peer *from, size_t bytes)
 	from->passed += bytes;
 }
 
-/* Lose what waits for an end that takes nothing any more. */
+/* Drop what waits for an end that takes nothing any more. */
 static void discard(struct peer *peer, struct peer *from)
 {
 	peer->sending = 0;

@@ -14,11 +14,12 @@ struct peer {
 	bool mute; /* it takes nothing any more */
 	bool blocked; /* it takes nothing at the moment */
 	bool hung; /* the kernel reports its end all the time, so it is not asked any more */
-	__u32 interest; /* events that epoll waits for */
-	/* Input: messages between `start` and `examined` go on to the other end. */
+	__u32 interest; /* events of epoll that are waited for */
+	/* Input that has come up to `end`. Messages between `start` and `examined` wait to go on to
+	 * the other end; what is behind them was not examined yet. */
 	__u8 *input;
 	size_t start, examined, end;
-	__u64 passed; /* bytes that the other end has taken */
+	__u64 passed; /* bytes of its messages that the other end has taken since the start */
 	struct output own; /* messages of the agent for this end */
 	/* What is being sent to this end: so many more bytes, of the agent's messages
 	 * (`sends_own`) or of the other end's input. */
@@ -30,17 +31,18 @@ struct peer {
 int peer_open(struct peer *peer, int fd, bool connecting);
 void peer_close(struct peer *peer);
 
+/* Can more come, and is there room for it? */
 bool peer_can_read(const struct peer *peer);
 
-/* Read once. Returns whether something came, or the end. */
+/* Read once. Returns whether something came, or the end did. */
 bool peer_read(struct peer *peer);
 
-/* Find the first message that was not examined yet. Returns its length, 0 if no whole one is
- * there, or -1 if its length is impossible. */
+/* Find the first message that was not examined yet. Returns its length, 0 if it is not whole yet,
+ * or -1 if its length is impossible. */
 int peer_next(const struct peer *peer, const __u8 **message);
 
-/* Have the examined message go on (pass), or take it out (take). Before one that is taken out,
- * none may wait. */
+/* Have the examined message go on (pass), or take it out (take). It can be taken out only when no
+ * message before it waits, because input is removed from the front. */
 void peer_pass(struct peer *peer, size_t bytes);
 void peer_take(struct peer *peer, size_t bytes);
 
@@ -51,4 +53,5 @@ void peer_clear(struct peer *peer);
  * Returns how many bytes were sent. */
 size_t peer_send(struct peer *peer, struct peer *from);
 
+/* Does anything wait to be sent to this end? */
 bool peer_has_to_send(const struct peer *peer, const struct peer *from);

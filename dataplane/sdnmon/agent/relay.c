@@ -12,7 +12,7 @@ int relay_add(struct relays *relays, char *text)
 {
 	struct relay *relay = &relays->list[relays->count];
 	bool connects = strncmp(text, TO_SWITCH, strlen(TO_SWITCH)) == 0;
-	char *controller = strstr(text, "=tcp:");
+	char *controller = strstr(text, "=tcp:"); /* paths may have other `=` */
 
 	if (!controller)
 		controller = strstr(text, "=unix:");
@@ -29,7 +29,8 @@ int relay_add(struct relays *relays, char *text)
 
 /* --- channels --- */
 
-/* End the oldest channel whose switch has said nothing yet. Returns whether there was one. */
+/* End the oldest channel whose switch has said nothing yet: the last such one of the list. Returns
+ * whether there was one. */
 static bool make_room(struct relays *relays)
 {
 	struct channel *oldest = NULL;
@@ -42,7 +43,8 @@ static bool make_room(struct relays *relays)
 	return oldest;
 }
 
-/* Make a channel for a switch that has connected. */
+/* Make a channel for the connection of a switch, which it owns from now on, and connect to the
+ * controller. */
 static void begin(struct relay *relay, int to_switch)
 {
 	struct relays *all = relay->all;
@@ -72,6 +74,7 @@ static void begin(struct relay *relay, int to_switch)
 	all->channel_count++;
 }
 
+/* A switch has connected (struct watch). */
 static void ready(struct watch *watch, __u32 events)
 {
 	struct relay *relay = watch->owner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A relay: where the switch connects to, or listens, and which controller it comes to from
- * there. */
+/* A relay brings switches to a controller. Switches connect to an address at which the relay
+ * listens, or the relay connects to a switch that listens there itself. */
 #pragma once
 
 #include "address.h"
@@ -10,25 +10,27 @@
 #define MOST_CHANNELS 256
 
 struct relay {
-	struct address listen, controller;
+	struct address listen, controller; /* `listen` is the switch's own if the relay connects */
 	int listener; /* -1: none */
 	bool connects; /* to the switch at `listen`, instead of listening there */
-	bool has_complained;
+	bool has_complained; /* the last attempt to connect to the switch failed */
 	struct channel *channel; /* if it connects: the channel of its switch, or NULL */
 	struct watch watch;
 	struct relays *all;
 };
 
+/* All relays of the process, and the channels that they have made. */
 struct relays {
 	struct loop *loop;
 	struct monitoring *monitoring;
 	struct relay list[MOST_RELAYS];
 	unsigned int count;
-	struct channel *channels;
+	struct channel *channels; /* the newest first */
 	unsigned int channel_count;
 };
 
-/* Read LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, which is changed and stays the caller's. 0, or -1 if it is none. */
+/* Add a relay as LISTEN=CONTROLLER or to:SWITCH=CONTROLLER. The text is changed, stays the
+ * caller's, and must remain. Returns 0, or -1 if it is none or there are too many. */
 int relay_add(struct relays *relays, char *text);
 
 /* Listen for switches. Returns 0, or -1 after complain(). */
@@ -36,6 +38,7 @@ int relays_open(struct relays *relays);
 
 /* Connect to the switches that listen themselves and have no channel. */
 void relays_connect(struct relays *relays);
+/* Stop listening, and close all channels. */
 void relays_close(struct relays *relays);
 
 /* Free channels that were closed. */

@@ -72,6 +72,7 @@ int request_read(const __u8 *message, size_t bytes, struct request *request,
 
 /* --- numbers --- */
 
+/* Check the range of a number, which a refusal calls `what`. Returns 0, or -1 with the refusal. */
 static int check(__u64 number, __u64 least, __u64 most, const char *what, struct refusal *refusal)
 {
 	if (number >= least && number <= most)
@@ -83,6 +84,7 @@ static int check(__u64 number, __u64 least, __u64 most, const char *what, struct
 int request_number(const struct request *request, __u64 least, __u64 most, const char *what,
 		   __u64 *number, struct refusal *refusal)
 {
+	/* Only a ratio has 64 bits. */
 	*number =
 		request->bytes == sizeof(__u64) ? get64(request->content) : get32(request->content);
 	return check(*number, least, most, what, refusal);
@@ -90,7 +92,8 @@ int request_number(const struct request *request, __u64 least, __u64 most, const
 
 /* --- settings --- */
 
-/* Read a field with its mask. Returns 0, or -1 with the refusal. */
+/* Read a field by its number, with a mask of `bytes` bytes, and choose it. Returns 0, or -1 with
+ * the refusal. */
 static int read_field(unsigned int number, unsigned int bytes, const __u8 *mask,
 		      struct fields_chosen *chosen, struct refusal *refusal)
 {
@@ -143,6 +146,8 @@ static int read_fields(const struct request *request, struct sdnmon_config *conf
 	return 0;
 }
 
+/* Check the ranges of all settings but the fields. `interval_ms` is that of all slots together.
+ * Returns 0, or -1 with the refusal. */
 static int check_settings(const struct settings *settings, __u32 interval_ms,
 			  struct refusal *refusal)
 {
@@ -162,6 +167,7 @@ static int check_settings(const struct settings *settings, __u32 interval_ms,
 int request_settings(const struct request *request, struct settings *settings, bool *has_secret,
 		     __u64 *secret, struct refusal *refusal)
 {
+	/* Offsets are those of docs/reference/sdn-mon-messages.md. */
 	const __u8 *content = request->content;
 	__u32 interval_ms = get32(content + 4), limit = get32(content + 28);
 

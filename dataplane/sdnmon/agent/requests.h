@@ -11,8 +11,8 @@ struct request {
 	__u8 version; /* of OpenFlow */
 	__u32 xid;
 	__u32 type; /* enum sdnmon_message, if the type is known */
-	const __u8 *content;
-	size_t bytes;
+	const __u8 *content; /* what follows the header, in the message */
+	size_t bytes; /* of the content */
 };
 
 /* Why a request is refused. */
@@ -26,8 +26,8 @@ struct refusal {
 int request_read(const __u8 *message, size_t bytes, struct request *request,
 		 struct refusal *refusal);
 
-/* Read the settings of MODE_ON and RESET_TABLE, without the keys of the hash: `*secret` is set
- * if one was given. Returns 0, or -1 with the refusal. */
+/* Read the settings of MODE_ON and RESET_TABLE. The keys of the hash are left to the caller:
+ * `*has_secret` says whether `*secret` was given. Returns 0, or -1 with the refusal. */
 int request_settings(const struct request *request, struct settings *settings, bool *has_secret,
 		     __u64 *secret, struct refusal *refusal);
 
@@ -36,12 +36,12 @@ int request_settings(const struct request *request, struct settings *settings, b
 int request_keys(const struct request *request, const struct sdnmon_config *config,
 		 struct refusal *refusal);
 
-/* Copy one of the keys that were checked. */
+/* Copy one of the keys that were checked, by its number from 0 on. */
 void request_key(const struct request *request, const struct sdnmon_config *config, int number,
 		 struct sdnmon_key *key);
 
-/* Read the number of a request that sets one, if it is in range. Returns 0, or -1 with the
- * refusal. */
+/* Read the number of a request that sets one, and check its range. A refusal calls it `what`.
+ * Returns 0, or -1 with the refusal. */
 int request_number(const struct request *request, __u64 least, __u64 most, const char *what,
 		   __u64 *number, struct refusal *refusal);
 

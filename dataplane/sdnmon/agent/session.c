@@ -11,7 +11,8 @@
 #define STATUS_PORT 24
 #define MOST_PORTS 2048 /* most ports in a status: a message has 64 KiB */
 
-/* A request, and all that is needed to answer it. */
+/* A request, and all that is needed to answer it. An answer_...() function does what it asks for,
+ * and appends a reply. It returns 0, or -1 with the refusal. */
 struct asked {
 	struct session *session;
 	struct monitoring *monitoring;
@@ -20,7 +21,8 @@ struct asked {
 	struct refusal refusal;
 };
 
-/* Begin a reply to the request. Returns the place of its content. */
+/* Begin a reply with `content` bytes of content. Returns the place to which the caller writes
+ * it. */
 static __u8 *reply(struct asked *asked, size_t content)
 {
 	const struct request *request = &asked->request;
@@ -35,7 +37,7 @@ static int reply_without_content(struct asked *asked)
 	return 0;
 }
 
-/* Refuse because the kernel refused; the last complaint says why. */
+/* Refuse because the kernel refused; the last complaint says why. Returns -1. */
 static int fail(struct asked *asked)
 {
 	return refuse_request(&asked->refusal, SDNMON_REFUSED, "%s", last_complaint());
@@ -56,14 +58,14 @@ static int answer_features(struct asked *asked)
 	to = put32(to, SDNMON_ENTRIES);
 	to = put32(to, fields);
 	put32(to, 0);
-	asked->session->wants_notifications = true;
+	asked->session->wants_notifications = true; /* from this request on */
 	return 0;
 }
 
 /* --- on, reset, off --- */
 
-/* Set the keys of the hash. If no secret was given, the keys of the table `before` stay, or a
- * secret is drawn. */
+/* Set the keys of the hash. If no secret was given, the keys of the table `before` stay; without
+ * such a table (NULL) a secret is drawn. Returns 0, or -1 after complain(). */
 static int set_secret(struct sdnmon_config *config, bool has_secret, __u64 secret,
 		      const struct sdnmon_config *before)
 {
@@ -173,7 +175,8 @@ static int answer_prune(struct asked *asked)
 
 /* --- settings --- */
 
-static int number(struct asked *asked, __u64 least, __u64 most, const char *what, __u64 *value)
+/* Read the number that the request sets (request_number()). */
+static int read_number(struct asked *asked, __u64 least, __u64 most, const char *what, __u64 *value)
 {
 	return request_number(&asked->request, least, most, what, value, &asked->refusal);
 }
@@ -182,7 +185,7 @@ static int answer_ratio(struct asked *asked)
 {
 	__u64 ratio;
 
-	if (number(asked, 0, SDNMON_RATIO_ONE, "sampling ratio, times 2^32", &ratio))
+	if (read_number(asked, 0, SDNMON_RATIO_ONE, "sampling ratio, times 2^32", &ratio))
 		return -1;
 	__atomic_store_n(&asked->program->live->ratio, ratio, __ATOMIC_RELAXED);
 	return reply_without_content(asked);
@@ -193,8 +196,8 @@ static int answer_interval(struct asked *asked)
 	__u32 slots = asked->program->config->slots;
 	__u64 interval_ms;
 
-	if (number(asked, (__u64)LEAST_INTERVAL_MS * slots, MOST_INTERVAL_MS,
-		   "query time interval, ms", &interval_ms))
+	if (read_number(asked, (__u64)LEAST_INTERVAL_MS * slots, MOST_INTERVAL_MS,
+			"query time interval, ms", &interval_ms))
 		return -1;
 	program_set_interval(asked->program, interval_ms * 1000000ULL / slots);
 	return reply_without_content(asked);
@@ -204,7 +207,7 @@ static int answer_threshold(struct asked *asked)
 {
 	__u64 threshold;
 
-	if (number(asked, 0, SDNMON_ENTRIES, "threshold (0: never)", &threshold))
+	if (read_number(asked, 0, SDNMON_ENTRIES, "threshold (0: never)", &threshold))
 		return -1;
 	if (table_set_notify(asked->program, threshold))
 		return fail(asked);
@@ -215,7 +218,7 @@ static int answer_limit(struct asked *asked)
 {
 	__u64 limit;
 
-	if (number(asked, 1, asked->program->config->capacity, "limit", &limit))
+	if (read_number(asked, 1, asked->program->config->capacity, "limit", &limit))
 		return -1;
 	__atomic_store_n(&asked->program->live->limit, limit, __ATOMIC_RELAXED);
 	return reply_without_content(asked);
@@ -223,6 +226,7 @@ static int answer_limit(struct asked *asked)
 
 /* --- status --- */
 
+/* Write the start of a status, up to the notifications. Returns the place behind it. */
 static __u8 *put_settings(const struct program *program, __u8 *to)
 {
 	const struct sdnmon_config *config = program->config;
@@ -243,6 +247,7 @@ static __u8 *put_settings(const struct program *program, __u8 *to)
 	return put32(to, (__u32)live->notifications);
 }
 
+/* Write the fields of a table with their masks. Returns the place behind them. */
 static __u8 *put_fields(const struct sdnmon_config *config, __u8 *to)
 {
 	for (unsigned int i = 0; i < SDNMON_FIELDS; i++) {
@@ -256,7 +261,8 @@ static __u8 *put_fields(const struct sdnmon_config *config, __u8 *to)
 	return to;
 }
 
-/* Write a port: number and name of an interface. The name is empty if it is gone. */
+/* Write a port: number and name of an interface. The name is empty if it is gone. Returns the place
+ * behind it. */
 static __u8 *put_port(int ifindex, __u8 *to)
 {
 	char name[IF_NAMESIZE] = "";
@@ -321,6 +327,7 @@ static int answer_status_off(struct asked *asked)
 
 /* --- statistics --- */
 
+/* Begin a statistics reply. The channel continues it piece by piece. */
 static int answer_statistics(struct asked *asked)
 {
 	struct statistics *statistics = &asked->session->statistics;
@@ -410,6 +417,7 @@ int session_notify(struct session *session, const struct sdnmon_event *event)
 	if (OUTPUT_BYTES - session->output->end < SDNMON_HEADER + 16)
 		return -1;
 	to = output_begin(session->output, session->version, 0, SDNMON_OVERFLOW_NOTIFICATION, 16);
+	/* The time of CLOCK_MONOTONIC becomes Unix time. */
 	to = put64(to, event->time_ns + clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
 	to = put32(to, (__u32)event->entries);
 	put32(to, (__u32)event->notify);

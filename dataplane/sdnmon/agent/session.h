@@ -6,8 +6,9 @@
 #include "output.h"
 #include "statistics.h"
 
+/* The part of a channel that answers its controller. */
 struct session {
-	struct output *output; /* to the controller */
+	struct output *output; /* of the controller's end: answers are appended here */
 	struct statistics statistics;
 	bool wants_notifications; /* the controller has asked for features */
 	__u8 version; /* of OpenFlow */

@@ -18,6 +18,7 @@
 #define MORE 1 /* flag of a message */
 #define ADDED 1 /* flag of a record */
 
+/* What one system call has read of the table. */
 static __u8 keys[MOST_ENTRIES * sizeof(struct sdnmon_key)];
 static __u64 entries[BATCH_BYTES / sizeof(__u64)];
 
@@ -56,8 +57,8 @@ void statistics_end(struct statistics *statistics)
 
 /* --- a record --- */
 
-/* Return the counts of an epoch: they end where those of the next one begin. It is 0 if the end
- * is before the start: a CPU that was held up when an epoch began may have kept later counts. */
+/* Return the counts of an epoch, from those at its start and its end (the start of the next). It is
+ * 0 if the end is less: a CPU that was held up when an epoch began may have kept later counts. */
 static inline __u64 less(__u64 end, __u64 start)
 {
 	return end > start ? end - start : 0;
@@ -68,12 +69,12 @@ static inline __u64 less(__u64 end, __u64 start)
 static inline bool put_slots(const struct statistics *statistics, const struct sdnmon_entry *entry,
 			     __u8 *to)
 {
-	__u64 packets = entry->packets, bytes = entry->bytes;
+	__u64 packets = entry->packets, bytes = entry->bytes; /* at the end of `epoch` */
 	__u64 newest = entry->epoch > statistics->epoch ? entry->epoch : statistics->epoch;
 	__u32 slots = statistics->slots, place = (__u32)(newest % slots);
 
 	memset(to, 0, (size_t)slots * COUNTS_OF_SLOT);
-	if (entry->epoch < statistics->oldest)
+	if (entry->epoch < statistics->oldest) /* no packets: all zeros */
 		return true;
 	for (__u32 i = 0; i < slots && newest - i >= statistics->oldest; i++) {
 		const struct sdnmon_slot *slot = &entry->slots[place];
@@ -109,6 +110,7 @@ static inline bool put_record(const struct statistics *statistics, const __u8 *k
 
 /* --- messages --- */
 
+/* Return how many records fit into a message. */
 static __u32 records_of_message(const struct statistics *statistics)
 {
 	return (OPENFLOW_LONGEST - SDNMON_HEADER - CONTENT) / statistics->record_bytes;
@@ -124,8 +126,8 @@ static __u32 entries_of_piece(const struct statistics *statistics)
 	return sent < read ? sent : read;
 }
 
-/* Write the records of so many entries. Those that were removed meanwhile are left out. Returns
- * how many were written. */
+/* Write the records of `count` entries from `first` on in the buffers. Those that were removed
+ * meanwhile are left out. Returns how many were written. */
 static __u32 put_records(const struct statistics *statistics, __u32 first, __u32 count, __u8 *to)
 {
 	__u32 put = 0;
@@ -146,7 +148,8 @@ static __u32 put_records(const struct statistics *statistics, __u32 first, __u32
 	return put;
 }
 
-/* Write a message with the next of `left` entries. Returns how many entries it took. */
+/* Write a message with the next of `left` entries from `first` on in the buffers. Returns how many
+ * of them it took. */
 static __u32 put_message(const struct statistics *statistics, struct output *output, __u32 first,
 			 __u32 left, bool is_last)
 {
@@ -165,6 +168,7 @@ static __u32 put_message(const struct statistics *statistics, struct output *out
 	to = put16(to, 0);
 	to = put32(put32(to, put), 0);
 	put64(to, statistics->epoch);
+	/* Fewer records than there was room for: the message is shorter. */
 	output->end -= (size_t)(count - put) * statistics->record_bytes;
 	put16(output->bytes + begun + 2, (__u16)(output->end - begun));
 	return count;
@@ -178,13 +182,14 @@ void statistics_continue(struct statistics *statistics, struct output *output)
 					 &statistics->place, keys, entries, &count, NULL);
 
 	statistics->begun = true;
-	if (error && error != -ENOENT) {
+	if (error && error != -ENOENT) { /* -ENOENT: these are the last entries */
 		complain("cannot read the monitoring table: %s", strerror(-error));
 		output_error(output, statistics->version, statistics->xid, SDNMON_REFUSED,
 			     last_complaint());
 		statistics_end(statistics);
 		return;
 	}
+	/* At least one message, because the last one says that it is. */
 	do {
 		done += put_message(statistics, output, done, count - done, error == -ENOENT);
 	} while (done < count);

@@ -14,10 +14,11 @@
 #define PORT_BYTES_AT 4
 
 #define MOST_PORTS 4096
-#define NONE_THERE (-1)
+#define NONE_THERE (-1) /* `refused` of a port without an interface */
 
 /* --- lists --- */
 
+/* Return the port with this number of OpenFlow; NULL if it is not on the list. */
 static struct switch_port *find(const struct port_list *list, __u32 number)
 {
 	for (unsigned int i = 0; i < list->count; i++)
@@ -26,6 +27,7 @@ static struct switch_port *find(const struct port_list *list, __u32 number)
 	return NULL;
 }
 
+/* Append a port that has only a number. Without memory the process ends. */
 static struct switch_port *append(struct port_list *list, __u32 number)
 {
 	struct switch_port *grown;
@@ -44,6 +46,7 @@ static struct switch_port *append(struct port_list *list, __u32 number)
 	return grown;
 }
 
+/* Has the list all the ports that it may have? The first time, this complains. */
 static bool is_full(const struct port_list *list)
 {
 	static bool is_said;
@@ -80,11 +83,12 @@ static void forget(struct port_list *list, __u32 number)
 	struct switch_port *port = find(list, number);
 
 	if (port)
-		*port = list->ports[--list->count];
+		*port = list->ports[--list->count]; /* the order does not matter */
 }
 
 void switch_ports_fix(struct switch_ports *ports, const char *interface)
 {
+	/* Its number is only its place in the list: the switch has not said one. */
 	struct switch_port *port = append(&ports->now, ports->now.count);
 
 	ports->fixed = ports->known = ports->changed = true;
@@ -117,7 +121,7 @@ static void replace(struct switch_ports *ports, struct port_list *described)
 	}
 	ports->now = *described;
 	ports->known = ports->changed = true;
-	*described = before;
+	*described = before; /* its memory is used again */
 	described->count = 0;
 }
 
@@ -138,6 +142,7 @@ void switch_ports_status(struct switch_ports *ports, struct port_list *described
 			 const __u8 *message, size_t bytes)
 {
 	const __u8 *port = message + PORT_STATUS_HEADER;
+	/* A reply that is being collected gets the change, too. */
 	struct port_list *const lists[] = { &ports->now, described };
 
 	if (ports->fixed || bytes < PORT_STATUS_HEADER ||
@@ -162,8 +167,9 @@ void switch_ports_look(struct switch_ports *ports)
 	}
 }
 
-/* Attach to a port. Returns the number of the interface at which its packets are counted now, or
- * 0. The same complaint comes only once. */
+/* Attach to a port, if it is not attached yet. Returns the number of its interface, or 0 if its
+ * packets are not counted. An interface that was refused is not tried again, so that the same
+ * complaint comes only once. */
 static int attach(struct switch_port *port, enum hook how, const struct state *state)
 {
 	int interface = (int)if_nametoindex(port->name);
@@ -190,7 +196,7 @@ static int attach(struct switch_port *port, enum hook how, const struct state *s
 int switch_ports_attach(struct switch_ports *ports, const struct state *state)
 {
 	struct port_list *list = &ports->now;
-	int *attached = calloc(list->count + 1, sizeof(*attached));
+	int *attached = calloc(list->count + 1, sizeof(*attached)); /* never of 0 bytes */
 	unsigned int count = 0;
 
 	if (!attached) {

@@ -10,10 +10,11 @@
 #include "../state.h"
 #include "openflow.h"
 
+/* A port of the switch, or an interface that the options name. */
 struct switch_port {
 	__u32 number; /* of OpenFlow */
 	char name[IF_NAMESIZE];
-	int interface; /* the one with its name when ports were attached; 0: none */
+	int interface; /* number of the one with its name at the last attaching; 0: none */
 	int refused; /* interface that was complained about; -1: its absence was; 0: nothing was */
 };
 
@@ -22,12 +23,14 @@ struct port_list {
 	unsigned int count, room;
 };
 
+/* The ports of a switch. Messages of the switch change the list; switch_ports_attach() then
+ * attaches. */
 struct switch_ports {
 	bool fixed; /* the options name the ports */
 	bool known; /* the switch has said which ports it has */
 	bool changed; /* ports changed since they were attached */
-	enum hook how;
-	struct port_list now;
+	enum hook how; /* how to attach */
+	struct port_list now; /* the ports that are to be monitored */
 };
 
 /* Add a port that the options name. */
@@ -42,9 +45,10 @@ void switch_ports_described(struct switch_ports *ports, struct port_list *descri
 void switch_ports_status(struct switch_ports *ports, struct port_list *described,
 			 const __u8 *message, size_t bytes);
 
-/* Find out whether interfaces with the names of ports came or went. */
+/* Find out whether interfaces with the names of ports came or went; then `changed` is set. */
 void switch_ports_look(struct switch_ports *ports);
 
-/* Attach to ports that came, and detach from those that went. The caller has the lock and an
- * open state. Returns -1 if one of the options' ports cannot be attached. */
+/* Attach to ports that came, and detach from those that went. The caller has the lock and an open
+ * state. Returns 0; -1 if there is no memory, or if one of the options' ports cannot be attached,
+ * about which it complains once. */
 int switch_ports_attach(struct switch_ports *ports, const struct state *state);

@@ -37,6 +37,7 @@ MOST_BODY_BYTES = 1 << 23
 STATISTICS_AT_ONCE = 4
 """How many answers with statistics are sent at a time. Each has a whole table in memory."""
 _LINES_AT_ONCE = 1000
+"""Lines of a piece."""
 _CONFIDENCE = 0.95
 _DESCRIPTION = """\
 Controls switches that an agent of SDN-Mon stands before. Switches are named by their datapath ID,
@@ -76,7 +77,7 @@ def application(mon: SdnMon, token: str) -> FastAPI:
 
 def description() -> dict[str, Any]:
     """Return the OpenAPI description of the interface."""
-    nobody: Any = None
+    nobody: Any = None  # the description calls no switch
     return application(nobody, "").openapi()
 
 
@@ -84,6 +85,8 @@ def description() -> dict[str, Any]:
 
 
 def _add_switches(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that say what there is: switches, their status, notifications."""
+
     @app.get("/switches", tags=["switches"], operation_id="list_switches")
     def list_switches() -> dict[str, models.SwitchAnswer]:
         """Those that are connected, by datapath ID."""
@@ -118,6 +121,7 @@ def _add_switches(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _switch(switch: Any) -> models.SwitchAnswer:
+    """Describe a connected switch."""
     found = switch.features
     features = found and models.FeaturesAnswer(
         most_slots=found.most_slots, most_entries=found.most_entries, fields=list(found.fields)
@@ -131,6 +135,7 @@ def _switch(switch: Any) -> models.SwitchAnswer:
 
 
 def _number(switch: str) -> int:
+    """Return the datapath ID that 16 hexadecimal digits say."""
     return int(switch, 16)
 
 
@@ -138,6 +143,7 @@ def _number(switch: str) -> int:
 
 
 def _add_monitoring(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that begin and end monitoring, and reset the table."""
     tags: list[Any] = ["monitoring"]
     place = "/switches/{switch}/monitoring"
 
@@ -164,6 +170,7 @@ def _add_monitoring(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _add_settings(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that change one setting of a table."""
     shared: dict[str, Any] = {"tags": ["monitoring"], "responses": _CHANGE, "status_code": 204}
     place = "/switches/{switch}"
 
@@ -189,6 +196,7 @@ def _add_settings(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _add_entries(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that add and remove entries."""
     shared: dict[str, Any] = {"tags": ["entries"]}
     place = "/switches/{switch}/entries"
 
@@ -214,6 +222,7 @@ def _add_entries(app: FastAPI, mon: SdnMon) -> None:
 
 
 def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
+    """Add the routes that read all entries. `room` limits how many answers are sent at a time."""
     room = threading.BoundedSemaphore(STATISTICS_AT_ONCE)
     shared: dict[str, Any] = {"tags": ["entries"]}
     lines = {"description": "JSON Lines: what there is, then a line for each entry"}
@@ -222,6 +231,8 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
     }
 
     def read(switch: str, buffers: bool) -> Statistics:
+        """Read the statistics of a switch, and take a place in `room`, which the caller gives back.
+        Raises LimitExceeded if there is none, and CallError."""
         if not room.acquire(blocking=False):
             raise LimitExceeded(
                 f"{STATISTICS_AT_ONCE} answers with statistics are being sent", where=switch
@@ -302,6 +313,7 @@ def _volume(statistics: Statistics) -> models.VolumeAnswer:
         raise AgentRefusal(Reason.BAD_VALUE, "the sampling ratio is 0: no flow is sampled")
 
     def estimate(x: Any) -> models.EstimateAnswer:
+        """Estimate a total from what each entry has."""
         found: Estimate = total_of_all_flows(x[~added], statistics.ratio, x[added], _CONFIDENCE)
         values = asdict(found)
         values.pop("confidence")
@@ -320,6 +332,7 @@ def _volume(statistics: Statistics) -> models.VolumeAnswer:
 
 # --- errors ---
 
+# What an error is answered; 502 for all others.
 _STATUS: dict[object, int] = {
     NoSuchSwitch: 404,
     NoAgent: 409,
@@ -334,6 +347,8 @@ _STATUS: dict[object, int] = {
 
 
 def _add_errors(app: FastAPI) -> None:
+    """Let errors be answered by HTTP: a wrong value by 422, others as `_STATUS` says."""
+
     @app.exception_handler(InputError)
     async def wrong(_: Request, error: InputError) -> JSONResponse:
         return refusal(422, str(error))

@@ -53,16 +53,18 @@ A = TypeVar("A")
 TIMEOUT_S = 5.0
 """How long a call waits without a message of the switch."""
 _WATCH_S = 0.2
+"""How often connections are looked at."""
 
 
 class SdnMon(OSKenApp):
     """Monitors switches that an agent of SDN-Mon stands before.
 
     Switches are named by their datapath ID. Every call can raise CallError: NoSuchSwitch,
-    SwitchLeft, NoAnswer (after `timeout_s` without a message), NoAgent, Refused with the agent's
-    reason, WrongAnswer. InputError: a value is wrong, and nothing was sent.
+    SwitchLeft, NoAnswer (after `timeout_s` without a message), NoAgent, AgentRefusal with the
+    agent's reason, WrongAnswer. InputError: a value is wrong, and nothing was sent.
     """
 
+    # os-ken reads this: the events that other applications can observe.
     _EVENTS: ClassVar = [EventSendToController, EventSwitch]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -71,6 +73,8 @@ class SdnMon(OSKenApp):
         """The latest overflow notifications of all switches."""
         self._switches: dict[int, Switch] = {}
         self._connections: set[Any] = set()
+        """os-ken's objects for connections, also of switches that have not said yet who they
+        are."""
 
     def start(self) -> None:
         """Start the application's threads (os-ken calls this)."""
@@ -92,8 +96,8 @@ class SdnMon(OSKenApp):
     # --- the paper's calls ---
 
     def sendToSwitch(self, message: Request, switch_id: int) -> Future[Answer]:
-        """Send a message. Returns a future of its answer, which can be a CallError; it has no
-        timeout. Raises NoSuchSwitch, SwitchLeft."""
+        """Send a message. Returns a future of its answer, whose `result` raises a CallError if the
+        call fails; it has no timeout of its own. Raises NoSuchSwitch, SwitchLeft, NoAgent."""
         return self.switch(switch_id).calls.begin(message).answer
 
     def sendToController(self, message: Overflow, switch_id: int) -> None:
@@ -149,7 +153,7 @@ class SdnMon(OSKenApp):
     def removeMonitoringEntry(
         self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
     ) -> FlowChanges:
-        """Stop monitoring a flow or several."""
+        """Stop monitoring a flow or several, which then get no entry by themselves."""
         keys = self._keys(flow, switch_id, timeout_s)
         return self._change(messages.remove_entries(keys), switch_id, timeout_s)
 
@@ -223,6 +227,8 @@ class SdnMon(OSKenApp):
         return [key_of(status.layout, each) for each in flows]
 
     def _change(self, requests: list[Request], switch_id: int, timeout_s: float) -> FlowChanges:
+        """Send the parts of a request to add or remove flows, and return the sums of their answers.
+        Raises CallError."""
         calls = self.switch(switch_id).calls
         begun = [calls.begin(request) for request in requests]
         parts = [_expect(FlowChanges, calls.wait(each, timeout_s), switch_id) for each in begun]
@@ -238,6 +244,7 @@ class SdnMon(OSKenApp):
         ofp_event.EventOFPStateChange, [HANDSHAKE_DISPATCHER, MAIN_DISPATCHER, DEAD_DISPATCHER]
     )
     def _state_changed(self, event: Any) -> None:
+        """A connection is new, or its switch has said which one it is, or it has ended."""
         datapath = event.datapath
         if event.state == HANDSHAKE_DISPATCHER:
             self._connections.add(datapath)
@@ -251,6 +258,8 @@ class SdnMon(OSKenApp):
                 self._left(switch)
 
     def _connected(self, switch: Switch) -> None:
+        """Take a switch, in the place of an earlier connection of it, and ask what its agent can
+        do."""
         before = self._switches.get(switch.id)
         if before is not None:
             self._left(before)
@@ -264,6 +273,8 @@ class SdnMon(OSKenApp):
         call.answer.add_done_callback(lambda answer: self._learnt(switch, answer))
 
     def _learnt(self, switch: Switch, answer: Future[Answer]) -> None:
+        """Note what the agent can do, or why that is not known. Applications that observe
+        EventSwitch are told of an agent."""
         error = answer.exception()
         found = None if error else answer.result()
         if isinstance(found, Features) and found.version == messages.FORMATS:
@@ -276,6 +287,8 @@ class SdnMon(OSKenApp):
             switch.problem = WrongAnswer(words, where=switch.name)
 
     def _left(self, switch: Switch) -> None:
+        """Forget a switch, and fail the calls that wait for it. Applications that observe
+        EventSwitch are told."""
         del self._switches[switch.id]
         switch.calls.end()
         if switch.features is not None:
@@ -283,6 +296,7 @@ class SdnMon(OSKenApp):
 
     @set_ev_cls(ofp_event.EventOFPExperimenter, MAIN_DISPATCHER)
     def _experimenter(self, event: Any) -> None:
+        """Take a message of an agent: the answer to a call, or a notification."""
         message = event.msg
         switch = self._switch_of(message.datapath)
         if switch is None or message.experimenter != EXPERIMENTER:
@@ -293,17 +307,20 @@ class SdnMon(OSKenApp):
 
     @set_ev_cls(ofp_event.EventOFPErrorMsg, MAIN_DISPATCHER)
     def _error(self, event: Any) -> None:
+        """Take an OpenFlow error, which may be the answer to a call."""
         switch = self._switch_of(event.msg.datapath)
         if switch is not None:
             switch.refused(event.msg)
 
     def _switch_of(self, datapath: Any) -> Switch | None:
+        """Return the switch of this connection; None if it has none, or another one by now."""
         switch = self._switches.get(datapath.id)
         return switch if switch is not None and switch.datapath is datapath else None
 
     def _end_closed_connections(self) -> None:
-        """With native threads, os-ken 4.2 does not notice that a switch left, because its sender
-        waits for something to send. An empty message that ends the connection wakes the sender."""
+        """Look at the connections for ever, and end those whose switch left. With native threads,
+        os-ken 4.2 does not notice that, because its sender waits for something to send. An empty
+        message that ends the connection wakes the sender."""
         while self.is_active:
             for datapath in list(self._connections):
                 if datapath.socket.fileno() < 0:
@@ -315,6 +332,7 @@ class SdnMon(OSKenApp):
 
 
 def _expect(kind: type[A], answer: Answer, switch_id: int) -> A:
+    """Return the answer if it is of this kind. Raises WrongAnswer."""
     if isinstance(answer, kind):
         return answer
     name = type(answer).__name__
@@ -322,8 +340,8 @@ def _expect(kind: type[A], answer: Answer, switch_id: int) -> A:
 
 
 def _statistics(status: Status, parts: list[Any], name: str) -> Statistics:
-    """Join the parts of a reply. Raises WrongAnswer if their keys or slots do not fit `status`:
-    the table was then reset between the two requests."""
+    """Join the parts of a reply; `name` is that of the switch. Raises WrongAnswer if their keys or
+    slots do not fit `status`: the table was then reset between the two requests."""
     key_bytes = len(status.layout.key({}, ()))
     entries = parts[0].entries.dtype
     slots = entries["slots"].shape[0] if "slots" in entries.names else status.counter_buffer_size

@@ -25,17 +25,19 @@ class EndlessMessage(Exception):
 
 
 class _CallBudget(threading.local):
+    """The calls that each thread may still make."""
+
     calls: float = float("inf")
-    """Calls that this thread may still make for the message that it parses; infinite outside a
-    message."""
+    """Those for the message that the thread parses; infinite outside a message."""
 
 
-_left = _CallBudget()
+_budget = _CallBudget()
 
 
 def _unpack_from(*arguments: Any, **named: Any) -> tuple[Any, ...]:
-    _left.calls -= 1
-    if _left.calls < 0:
+    """Call struct.unpack_from. Raises EndlessMessage if the message has no calls left."""
+    _budget.calls -= 1
+    if _budget.calls < 0:
         raise EndlessMessage("it has more parts than bytes")
     return struct.unpack_from(*arguments, **named)
 
@@ -60,12 +62,13 @@ def bound() -> None:
 
 
 def _msg(datapath: Any, version: int, kind: int, size: int, xid: int, data: bytes) -> Any:
-    """Parse a message within a budget of calls; stands in for os-ken's own function."""
-    _left.calls = _CALLS_PER_BYTE * len(data) + _LEAST_CALLS
+    """Parse a message within a budget of calls. Stands in for os-ken's own function."""
+    _budget.calls = _CALLS_PER_BYTE * len(data) + _LEAST_CALLS
     try:
-        return _parsed(datapath, version, kind, size, xid, data)
+        return _parse(datapath, version, kind, size, xid, data)
     finally:
-        del _left.calls
+        del _budget.calls  # infinite again
 
 
-_parsed = ofproto_parser.msg
+_parse = ofproto_parser.msg
+"""os-ken's own function."""

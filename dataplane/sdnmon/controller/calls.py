@@ -41,7 +41,9 @@ class PendingCall:
     kind: Kind
     xid: int
     answer: Future[Answer] = field(default_factory=Future)
+    """It gets the answer, or the CallError."""
     parts: list[StatisticsPart] = field(default_factory=list)
+    """Of a statistics reply, as far as they came."""
     taken: int = 0
     """Entries and messages in `parts`."""
     taken_bytes: int = 0
@@ -65,10 +67,11 @@ class PendingCalls:
         self._ended = False
 
     def begin(self, request: Request) -> PendingCall:
-        """Send a request and return it as a pending call. Raises SwitchLeft."""
+        """Send a request, and return it as a pending call. Raises SwitchLeft, and what `send`
+        raises."""
         with self._lock:
             call = PendingCall(request.kind, next(self._xids) % MOST_XID + 1)
-            if not self._ended:
+            if not self._ended:  # `end` has failed all calls, and would not fail this one
                 self._waiting[call.xid] = call
         try:
             if self._ended or not self._send(request, call.xid):
@@ -94,8 +97,8 @@ class PendingCalls:
                 ) from None
 
     def answered(self, xid: int, message: Message) -> None:
-        """Take a message that a switch sent with this xid. It is dropped if no call waits for
-        it."""
+        """Take a message that a switch sent with this xid. It is the answer to a call, or a part of
+        it; it is dropped if no call waits for it. A wrong answer fails the call."""
         call = self._waiting.get(xid)
         if call is None:
             return
@@ -124,7 +127,7 @@ class PendingCalls:
             self._resolve(call, call.parts)
 
     def failed(self, xid: int, error: CallError) -> None:
-        """Give `error` to the call with this xid, if one waits."""
+        """Give `error` to the call with this xid, if one waits. Sets `where` of the error."""
         call = self._waiting.get(xid)
         if call is not None:
             error.where = self._name
@@ -141,6 +144,7 @@ class PendingCalls:
             self.failed(xid, SwitchLeft("the connection ended before the switch answered"))
 
     def _resolve(self, call: PendingCall, answer: Answer) -> None:
+        """Give a call its answer, unless the caller has cancelled the future."""
         self.forget(call)
         with suppress(InvalidStateError):
             call.answer.set_result(answer)

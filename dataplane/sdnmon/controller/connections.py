@@ -20,19 +20,22 @@ descriptors may be connections."""
 MOST_PORTS = 4096
 """Most ports of a switch: os-ken keeps a description of each."""
 _LOOK_S = 0.2
+"""How often connections are looked at."""
 _LOGGER = logging.getLogger(__name__)
 
 
 class Connections:
-    """The connections of switches that are open. It limits how many there are."""
+    """The connections of switches that are open. It limits how many there are. Each thread that
+    takes one calls `serve`; one thread calls `end_idle`."""
 
     def __init__(self) -> None:
         self._open: dict[socket.socket, Datapath | None] = {}
-        """The value is None while its thread has just begun."""
+        """Connection -> os-ken's object for it; None while that is being made."""
         self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
     def serve(self, connection: socket.socket, address: Any) -> None:
-        """Serve a connection until it ends. Call it in a thread of its own."""
+        """Serve a connection until it ends, and close it. If there are too many, it is closed at
+        once. Call this in a thread of its own."""
         try:
             if len(self._open) >= self._most:
                 _LOGGER.warning("there are %d connections: no more are taken", self._most)
@@ -48,8 +51,8 @@ class Connections:
             connection.close()
 
     def end_idle(self) -> None:
-        """End, for ever, connections that do not say in time which switch they are, and those of
-        switches that have too many ports."""
+        """Look at the connections for ever. End those that do not say in time which switch they
+        are, and those of switches that have too many ports."""
         idle = IdleConnections[socket.socket]()
         while True:
             now = list(self._open.items())
@@ -61,8 +64,10 @@ class Connections:
 
 
 def _waits(datapath: Datapath | None) -> bool:
+    """Whether a connection has not said yet which switch it is."""
     return datapath is None or datapath.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER)
 
 
 def _has_too_many(datapath: Datapath | None) -> bool:
+    """Whether a switch has more ports than MOST_PORTS."""
     return datapath is not None and len(datapath._ports or ()) > MOST_PORTS

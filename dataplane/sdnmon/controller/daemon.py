@@ -44,10 +44,11 @@ def serve(options: Options, ready: Callable[[str, str], None]) -> None:
             mon = run_beside(switches, options.apps, watch)
             asyncio.run(_serve(mon, token, rest, lambda: ready(name_of(switches), url_of(rest))))
         finally:
-            watch.check()
+            watch.check()  # raises WorkerEnded if os-ken has ended
 
 
 async def _serve(mon: SdnMon, token: str, rest: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve the REST interface until a signal ends it."""
     server = Server(application(mon, token), ready)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _end, server)
@@ -55,4 +56,5 @@ async def _serve(mon: SdnMon, token: str, rest: socket.socket, ready: Callable[[
 
 
 def _end(server: Server) -> None:
+    """Let the server end, in good order."""
     server.should_exit = True

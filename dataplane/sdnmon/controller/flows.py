@@ -52,6 +52,7 @@ def _value(field: Field, value: object) -> int | None:
 
 
 def _value_of_text(field: Field, text: str) -> int | None:
+    """Return the value as a number; None if it is no value of the field."""
     if is_address(field):
         with suppress(OSError, ValueError):
             return int.from_bytes(socket.inet_pton(_FAMILIES[field.bytes], text))
@@ -105,6 +106,7 @@ def layout_of(fields: Fields) -> Layout:
 
 
 def _fields_of_text(text: str) -> list[tuple[str, str | None]]:
+    """Split `ipv4_src/24,tp_dst` into names and masks; None: all bits."""
     _check_length(text)
     items = (item.partition("/") for item in text.split(","))
     return [(name, mask if slash else None) for name, slash, mask in items]
@@ -130,6 +132,7 @@ def key_of(layout: Layout, flow: Flow) -> bytes:
     for name, text in _flow_of_text(flow) if isinstance(flow, str) else flow.items():
         if name not in layout.masks:
             raise _no_field(name, "field of this table", in_order(layout))
+        # A field that is named twice has no value.
         value = None if name in values else _value(BY_NAME[name], text)
         if value is None:
             example = _EXAMPLES.get(BY_NAME[name].bytes if not _is_plain(name) else 0, "1")
@@ -141,11 +144,13 @@ def key_of(layout: Layout, flow: Flow) -> bytes:
 
 
 def _flow_of_text(text: str) -> list[tuple[str, str]]:
+    """Split `ipv4_src=10.0.0.1,tp_dst=53` into names and values."""
     _check_length(text)
     return [(name, value) for name, _, value in (item.partition("=") for item in text.split(","))]
 
 
 def _is_plain(name: str) -> bool:
+    """Whether values of the field are numbers, not addresses."""
     return not is_address(BY_NAME[name]) and not is_mac(BY_NAME[name])
 
 
@@ -184,9 +189,11 @@ def reader(layout: Layout) -> Callable[[bytes], dict[str, str | int]]:
 
 
 def _no_field(name: str, kind: str, known: list[str] | tuple[str, ...]) -> InputError:
+    """Return the error that a name is none of the `known` ones, which are each a `kind`."""
     return InputError(f"{name!r} is no {kind}", where="fields", allowed=", ".join(known))
 
 
 def _check_length(text: str) -> None:
+    """Raise InputError if the text is too long."""
     if len(text) > _MOST_TEXT:
         raise InputError(f"more than {_MOST_TEXT} characters", where="fields")

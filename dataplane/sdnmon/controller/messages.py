@@ -37,6 +37,7 @@ MOST_ENTRIES = 1_000_000
 MOST_SLOTS = 64
 LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 10, 24 * 3600 * 1000
 MOST_SECRET = (1 << 64) - 1
+"""`MOST_...` and `LEAST_...` are the agent's limits of settings."""
 _MOST_KEYS_BYTES = 65535 - 16 - 4
 """Bytes of keys that fit in a message, behind its headers and the header of ADD_ENTRIES."""
 _SECRET_GIVEN = 1
@@ -109,6 +110,7 @@ class Settings:
 
 
 def _check(name: str, value: object, least: int, most: int) -> None:
+    """Raise InputError unless `value` is an integer from `least` to `most`; a bool is none."""
     if type(value) is not int or not least <= value <= most:
         raise InputError(f"{value!r} is out of range", where=name, allowed=f"{least} to {most}")
 
@@ -144,7 +146,8 @@ def reset_table(settings: Settings) -> Request:
 
 
 def _settings(settings: Settings) -> bytes:
-    """Return the content that MODE_ON and RESET_TABLE share."""
+    """Return the content that MODE_ON and RESET_TABLE share: the settings, then the fields with
+    their masks."""
     fields = [
         bytes([number, field.bytes]) + settings.layout.masks[field.name].to_bytes(field.bytes)
         for number, field in enumerate(FIELDS)
@@ -177,6 +180,7 @@ def remove_entries(keys: Sequence[bytes]) -> list[Request]:
 
 
 def _of_keys(kind: Kind, keys: Sequence[bytes]) -> list[Request]:
+    """Return as many messages as the keys need, which all have the same length."""
     if not keys:
         return []
     size = len(keys[0])
@@ -330,6 +334,7 @@ def _read_nothing(content: bytes) -> Acknowledgement:
 
 
 def _read_features(content: bytes) -> Features:
+    """Return what FEATURES_REQUEST is answered. Raises struct.error."""
     version, on, slots, entries, fields, _ = struct.unpack("!BBHIII", content)
     names = tuple(f.name for number, f in enumerate(FIELDS) if fields >> number & 1)
     return Features(version, bool(on), slots, entries, names)
@@ -340,6 +345,8 @@ _PORT = struct.Struct("!II16s")
 
 
 def _read_status(content: bytes) -> Status | MonitoringOff:
+    """Return what STATUS_REQUEST is answered. Raises ValueError, InputError, IndexError or
+    struct.error if it is wrong."""
     if content == bytes(4):
         return MonitoringOff()
     on, mode, slots, interval_ms, ratio, *numbers = _STATUS.unpack_from(content)

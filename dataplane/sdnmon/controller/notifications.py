@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sfcperf.dataplane.sdnmon.controller.messages import Overflow
 
 KEPT = 1000
+"""How many notifications are kept."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ _HANDLER = "os_ken.controller.ofp_handler"
 _AGAIN_S = 0.2
 """How long to wait after a connection that could not be taken."""
 _LOOK_S = 0.5
+"""How often threads are looked at."""
 _LONGEST_LINE = 500
 """Longest line in the log: os-ken quotes whole messages of switches."""
 _LINES_PER_S = 20
@@ -52,6 +53,7 @@ class _Handler(OFPHandler):
     itself: it only logs when it cannot, and knows no port 0."""
 
     opened: ClassVar[socket.socket]
+    """The socket; `run_beside` sets it before os-ken makes the handler."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -59,10 +61,11 @@ class _Handler(OFPHandler):
 
     def start(self) -> Any:
         """Start the server's threads (os-ken calls this)."""
-        super(OFPHandler, self).start()
+        super(OFPHandler, self).start()  # not OFPHandler's own, which opens a socket
         self.threads += [hub.spawn(self._connections.end_idle), hub.spawn(self._accept)]
 
     def _accept(self) -> None:
+        """Take connections for ever."""
         while True:
             try:
                 self._take(*self.opened.accept())
@@ -72,6 +75,7 @@ class _Handler(OFPHandler):
                 time.sleep(_AGAIN_S)
 
     def _take(self, connection: socket.socket, address: Any) -> None:
+        """Serve a connection in a thread of its own. Raises RuntimeError if none can be started."""
         try:
             hub.spawn(self._connections.serve, connection, address)
         except BaseException:
@@ -92,6 +96,7 @@ class _OneLineFormatter(logging.Formatter):
     sent something wrong."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return one line: the exception if there is one, else the last line of the message."""
         lines = record.getMessage().strip().splitlines() or [""]
         if record.exc_info and record.exc_info[1]:
             lines.append(repr(record.exc_info[1]))
@@ -139,6 +144,7 @@ def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> S
 
 
 def _load(manager: Any, module: str) -> None:
+    """Load an application of os-ken from a module. Raises InputError."""
     try:
         found = manager.load_app(module)
     except Exception as error:
@@ -151,6 +157,8 @@ def _load(manager: Any, module: str) -> None:
 
 
 def _run(manager: Any, started: Future[SdnMon], watch: Watch) -> None:
+    """Make the applications, let `started` have SdnMon, and return when one of their threads ends.
+    If they cannot be made, `started` gets an InputError."""
     try:
         manager.instantiate_apps(**manager.create_contexts())
         started.set_result(manager.applications[SdnMon.__name__])

@@ -43,8 +43,8 @@ _SLOTS, _QUERY_INTERVAL_MS = 5, 10_000
 
 
 def udp_keys(layout: Layout, source: str, destination: str, port: int, count: int) -> list[bytes]:
-    """Return the keys of `count` UDP flows. Source ports go from 1024 on; after the last one
-    they start again with the next destination port."""
+    """Return the keys of `count` UDP flows. Source ports go from 1024 on; after the last one they
+    start again with the next destination port, of which `port` is the first."""
     first = f"ipv4_src={source},ipv4_dst={destination},ip_proto={_UDP},tp_src=0,tp_dst=0"
     key = np.frombuffer(key_of(layout, first), np.uint8)
     keys = np.tile(key, (count, 1))
@@ -61,6 +61,7 @@ def udp_keys(layout: Layout, source: str, destination: str, port: int, count: in
 
 
 def _offset(layout: Layout, name: str) -> int:
+    """Return the offset of a field in a key. Raises ValueError."""
     at = 0
     for field in layout.fields:
         if field.name == name:
@@ -70,24 +71,26 @@ def _offset(layout: Layout, name: str) -> int:
 
 
 class SwitchController:
-    """Controls one switch and answers questions about it."""
+    """Controls one switch, the first that connects, and answers questions about it."""
 
     def __init__(self) -> None:
+        """Take connections of switches at any free port of this machine."""
         self._socket = internet_socket("127.0.0.1:0", "--listen")
         self._watch = Watch(self._give_up)
         self._mon: SdnMon = run_beside(self._socket, (), self._watch)
         self._switch = 0
 
     def _give_up(self) -> None:
+        """End the process: os-ken has ended."""
         print(self._watch.problem, file=sys.stderr, flush=True)
         os._exit(1)
 
     def listen(self) -> Mapping[str, Any]:
-        """Say where the switch's agent is to connect."""
+        """Return where the switch's agent is to connect."""
         return {"address": name_of(self._socket)}
 
     def begin(self, ratio: float, capacity: int) -> Mapping[str, Any]:
-        """Wait for a switch and start to monitor the first one."""
+        """Wait for a switch, and start to monitor it. Returns its ID. Raises MeasurementError."""
         if not retry.until(
             lambda: bool(self._mon.switches), timeout_s=SWITCH_COMES_S, period_s=0.02
         ):
@@ -123,7 +126,8 @@ class SwitchController:
         return {"ms": elapsed_ms, "entries": len(packets), "packets": int(packets.sum())}
 
     def answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a question by the method that `do` names."""
+        """Answer a question by the method that `do` names, with the other members as arguments. An
+        error is an answer, too."""
         known: dict[str, Callable[..., Mapping[str, Any]]] = {
             "listen": self.listen, "begin": self.begin, "add": self.add, "query": self.query,
         }  # fmt: skip
@@ -137,6 +141,7 @@ class SwitchController:
 
 
 def _lines() -> Iterator[str]:
+    """Yield the answers to the questions on the standard input."""
     questions = SwitchController()
     for line in sys.stdin:
         yield json.dumps(questions.answer(json.loads(line)))

@@ -84,6 +84,7 @@ class Statistics:
         return sum(len(part.entries) for part in self.parts)
 
     def _column(self, name: str) -> NDArray[Any]:
+        """Return one value of each entry, from all parts."""
         return np.concatenate([part.entries[name] for part in self.parts])
 
     @property

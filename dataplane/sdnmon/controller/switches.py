@@ -28,7 +28,8 @@ _UNKNOWN = (1, 3, 4)
 
 
 class Switch:
-    """A connected switch."""
+    """A connected switch. The application SdnMon makes it when the switch has said which one it is,
+    and hands it the messages that come."""
 
     def __init__(self, datapath: Any) -> None:
         self.datapath = datapath
@@ -54,6 +55,7 @@ class Switch:
         return int(self.datapath.ofproto.OFP_VERSION)
 
     def _send(self, request: Request, xid: int) -> bool:
+        """Send a request with this xid. Returns False if the connection ends. Raises NoAgent."""
         if self.openflow < LEAST_OPENFLOW:
             raise NoAgent("SDN-Mon needs OpenFlow 1.3 or later", where=self.name)
         message = self.datapath.ofproto_parser.OFPExperimenter(

@@ -47,6 +47,7 @@ static struct {
 	.capacity = 131072,
 };
 
+/* Places in `descriptions`. */
 enum option_place {
 	STATE,
 	FIELDS,
@@ -109,6 +110,8 @@ static struct state state;
 
 /* --- the state --- */
 
+/* Lock and open the state of a switch that is monitored. Returns 0, or -1 after complain(). It is
+ * looked for before it is locked, because locking makes its folder. */
 static int open_state(void)
 {
 	if (!state_is_on(&state)) {
@@ -120,6 +123,7 @@ static int open_state(void)
 
 /* --- on, reset, off --- */
 
+/* Set the keys of the hash from --key, or from a secret that is drawn. */
 static int set_secret(struct sdnmon_config *config)
 {
 	__u64 secret;
@@ -139,11 +143,13 @@ static int set_secret(struct sdnmon_config *config)
 	return 0;
 }
 
+/* Return the option --ratio in units of 2^-32, rounded. */
 static __u64 ratio_of_2_32(void)
 {
 	return (__u64)(options.ratio * (double)SDNMON_RATIO_ONE + 0.5);
 }
 
+/* Return the length of a slot. */
 static __u64 interval_ns(long slots)
 {
 	return (__u64)options.query_interval_ms * 1000000ULL / (__u64)slots;
@@ -167,7 +173,7 @@ static int check_limit(long capacity)
 }
 
 /* Read the settings from the options. Without the option --key, the keys of the table `before`
- * stay; NULL: there is no such table. */
+ * stay; NULL: there is no such table, and a secret is drawn. Returns 0, or -1 after complain(). */
 static int read_settings(struct settings *settings, const struct sdnmon_config *before)
 {
 	*settings = (struct settings){
@@ -199,6 +205,7 @@ static int read_settings(struct settings *settings, const struct sdnmon_config *
 		       : 0;
 }
 
+/* Attach to the ports that the arguments name. */
 static int attach_all(void)
 {
 	for (unsigned int i = 0; i < arguments.count; i++)
@@ -208,6 +215,7 @@ static int attach_all(void)
 	return 0;
 }
 
+/* Begin to monitor. If this fails, nothing of it stays. */
 static int switch_on(void)
 {
 	struct settings settings;
@@ -235,6 +243,7 @@ static int reset(void)
 		       : 0;
 }
 
+/* End the monitoring. It is no error if it is off already: there is no folder then. */
 static int switch_off(void)
 {
 	if (access(options.state, F_OK) == 0) {
@@ -262,6 +271,7 @@ static int detach(void)
 	return 0;
 }
 
+/* Change the settings that are given. All are checked before the first one is changed. */
 static int set(void)
 {
 	if (open_state())
@@ -353,7 +363,7 @@ static int events(void)
 
 static const struct tool_command {
 	const char *name;
-	int (*run)(void);
+	int (*run)(void); /* returns 0, or -1 after complain() */
 	bool takes_words, needs_words;
 } commands[] = {
 	{ "on", switch_on, .takes_words = true },

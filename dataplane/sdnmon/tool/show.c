@@ -68,6 +68,7 @@ int show_status(const struct state *state)
 	return 0;
 }
 
+/* Print a notification (ring_buffer_sample_fn). Returns 0: others follow. */
 static int print_event(void *context, void *data, size_t bytes)
 {
 	const struct sdnmon_event *event = data;

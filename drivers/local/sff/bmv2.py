@@ -25,10 +25,12 @@ from sfcperf.workflow.model import Scenario
 
 MONITOR = "sfcmon"
 _TIMES = ("timed", "time_ns", "traced", "away_ns", "since_first_ns")
+"""Fields of LookupCounts that the P4 program does not count."""
 
 
 def monitored(parameters: Mapping[str, Any], node: str) -> bool:
-    """Whether the monitor `sfcmon` with these parameters is at the SFF of a node."""
+    """Whether the monitor `sfcmon` with these parameters is at the SFF of a node. Without `nodes`
+    it is at the SFFs of all."""
     nodes = parameters.get("nodes")
     return parameters["at"] != "functions" and (nodes is None or node in nodes)
 
@@ -37,7 +39,8 @@ class Bmv2Watch:
     """SFCMon at an SFF on bmv2, while somebody reads what it lists (FlowWatch)."""
 
     def __init__(self, reporter: FlowReporter, printed: Path, output: Path) -> None:
-        """`printed`: where all windows of the SFF are; those of this watch go to `output`."""
+        """`reporter` has begun a window for this watch. `printed`: file with all windows of the
+        SFF; those of this watch go to `output`."""
         self._reporter = reporter
         self._printed = printed
         self._output = output
@@ -71,7 +74,9 @@ class Bmv2Sff(Sff):
         from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
 
         self._both = ControlledSwitch(host)
+        """The switch, and the process that controls it."""
         self._output = node.folder / "windows.jsonl"
+        """File to which the controlling process prints all windows of SFCMon."""
         self._parameters = next(
             (
                 spec.parameters
@@ -93,17 +98,18 @@ class Bmv2Sff(Sff):
         )
 
     def _settings(self) -> Settings:
+        """Return program and table entries of the switch: with SFCMon if it is at this SFF, else
+        the plain program."""
         entries = tuple(sff_entries(self.layout, self.scenario, self.node, self._bmv2_nodes))
         if self._parameters is None:
             return Settings(program=Program.PLAIN.value, entries=entries)
         return replace(sketch_settings(self._parameters), entries=entries)
 
     def read(self) -> SffCounts:
-        """Return the P4 program's counters; times and traces are 0, because the program measures
-        none."""
+        """Return the P4 program's counters, and of its lookups those of the chain's paths. Times
+        and traces are 0, because the program measures none."""
         counted = self._both.controller.counted()
         known = ways(self.layout, self.scenario)
-        # Nothing is timed or traced.
         nothing: dict[str, Any] = dict.fromkeys(_TIMES, 0)
         return SffCounts(
             received=sum(counted.ways.values()) + sum(counted.drops.values()),

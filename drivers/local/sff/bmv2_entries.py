@@ -38,7 +38,7 @@ _CHAIN = "chain"
 
 
 def interfaces(layout: Layout, node: NodeLayout) -> dict[int, str]:
-    """Number of the port -> interface in the node's namespace."""
+    """Port number on bmv2 -> interface in the node's namespace, of all attachments and links."""
     found = {port_number(layout, port): port.outer for port in layout.ports(node.name)}
     for link in layout.links:
         if node.name in link.nodes:
@@ -50,19 +50,20 @@ def interfaces(layout: Layout, node: NodeLayout) -> dict[int, str]:
 def sff_entries(
     layout: Layout, scenario: Scenario, node: NodeLayout, on_bmv2: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the entries of a node's tables: fields of controller.entries.Entry. `on_bmv2`: the
-    nodes with this data plane."""
+    """Return the entries of a node's tables, each with the fields of controller.entries.Entry.
+    `on_bmv2`: the nodes with this data plane."""
     from sfcperf.vnfs.sfcmon.controller.entries import entries
 
     state = _state(layout, scenario)
-    wanted = entries(state)[_names(layout)[node.name]]
+    own = entries(state)[_names(layout)[node.name]]
     if set(layout.nodes) - set(on_bmv2):
-        wanted = [_from_any_node(entry) for entry in wanted]
-    return [asdict(entry) for entry in wanted]
+        own = [_from_any_node(entry) for entry in own]
+    return [asdict(entry) for entry in own]
 
 
 def port_number(layout: Layout, port: Port) -> int:
-    """Number of an attachment's port."""
+    """Return the number on bmv2 of an attachment's port: of an endpoint its `ofport`, of a function
+    one from the range of its kind."""
     function = next((f for f in layout.functions if port in f.ports), None)
     if function is None:
         return port.ofport
@@ -74,12 +75,13 @@ def port_number(layout: Layout, port: Port) -> int:
 
 
 def _link_port(link: LinkLayout, end: int) -> int:
+    """Return the port number of a link at one of its nodes, the first (0) or the second (1)."""
     return _FIRST_LINK + link.ofports[end]
 
 
 def _from_any_node(entry: Entry) -> Entry:
-    """Let packets that come by a link come by any port (parameter `from` 0): other data planes may
-    send them by another one of several shortest ways."""
+    """Return the entry for packets that come by any port (parameter `from` 0), if it was for those
+    of one link: other data planes may send them by another one of several shortest ways."""
     parameters = tuple(
         (name, 0 if name == "from" and value >= _FIRST_LINK else value)
         for name, value in entry.parameters
@@ -122,6 +124,7 @@ def _state(layout: Layout, scenario: Scenario) -> model.State:
 
 
 def _switch(layout: Layout, node: NodeLayout, names: dict[str, str]) -> model.Switch:
+    """Return a node in the model. `names`: node -> name in the model."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     return model.Switch(
@@ -133,6 +136,8 @@ def _switch(layout: Layout, node: NodeLayout, names: dict[str, str]) -> model.Sw
 
 
 def _functions(layout: Layout, names: dict[str, str]) -> Iterator[tuple[str, model.Function]]:
+    """Yield the functions of the chain in the model, by name. `names`: node -> name in the
+    model."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     for function in layout.functions:
@@ -152,6 +157,7 @@ def _functions(layout: Layout, names: dict[str, str]) -> Iterator[tuple[str, mod
 
 
 def _attachment(layout: Layout, port: Port) -> model.Attachment:
+    """Return an attachment of a function in the model."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     address = None if port.address is None else IPv4Address(port.address)
@@ -177,14 +183,15 @@ def _path(layout: Layout, scenario: Scenario) -> model.Path:
 def _rules(
     layout: Layout, scenario: Scenario, names: dict[str, str]
 ) -> Iterator[tuple[str, model.Rule]]:
-    """Yield the classifier's rules by name, for both directions unless replies bypass the chain."""
+    """Yield the classifier's rules by name, for both directions unless replies bypass the chain.
+    `names`: node -> name in the model."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     chain = scenario.chain
-    ways = [(layout.client, chain.spi, False)]
+    directions = [(layout.client, chain.spi, False)]
     if chain.reverse != "bypass":
-        ways.append((layout.server, chain.spi | REVERSE_SPI_BIT, True))
-    for source, spi, reverse in ways:
+        directions.append((layout.server, chain.spi | REVERSE_SPI_BIT, True))
+    for source, spi, reverse in directions:
         for number, match in enumerate(admitted(chain.match)):
             yield (
                 f"{source.instance}{number}",
@@ -199,7 +206,8 @@ def _rules(
 
 
 def _match(match: Match, *, reverse: bool) -> model.Match:
-    """The classifier's match; replies have source and destination exchanged."""
+    """Return the classifier's match in the model. With `reverse`, it is that for replies: source
+    and destination are exchanged."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     source, destination = ("destination", "source") if reverse else ("source", "destination")

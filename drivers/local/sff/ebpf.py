@@ -40,10 +40,12 @@ class EbpfSff(Sff):
         super().__init__(host, node, layout, scenario)
         self._ebpf_nodes = ebpf_nodes
         self._process: SffProcess | None = None
+        """sfc-sff; None before `connect`."""
         self._lock = Lock()
         self._shown = 0
         """How many captures want to see packets now."""
         self._traced = 0
+        """One packet in so many is traced; 0: none."""
 
     def connect(self) -> None:
         """Create the tap, a veth pair, then start sfc-sff with the node's tables and wait until it
@@ -73,7 +75,7 @@ class EbpfSff(Sff):
         )
 
     def trace(self, one_in: int) -> None:
-        """Reload sfc-sff's tables with this tracing rate."""
+        """Trace one packet in `one_in` (0: none): reload sfc-sff's tables with this rate."""
         with self._lock:
             self._traced = one_in
             self._running.change(self._tables(shown=self._shown > 0))
@@ -114,11 +116,13 @@ class EbpfSff(Sff):
 
     @property
     def _running(self) -> SffProcess:
+        """The process of sfc-sff. Raises DeploymentError before `connect`."""
         if self._process is None:
             raise DeploymentError(f"the SFF of {self.node.name} is not connected")
         return self._process
 
     def _tables(self, *, shown: bool) -> str:
+        """Return the text of the node's tables, by which captures see all packets if `shown`."""
         return sff_tables(
             self.layout,
             self.scenario,

@@ -15,7 +15,7 @@ from sfcperf.drivers.local.sff.match_fields import admitted, match_fields
 from sfcperf.workflow.model import Match, Scenario
 
 TAP = ("tap-near", "tap-far")
-"""Interfaces of a node by which packets go round so that captures see them."""
+"""The two ends of a veth pair in each node, through which packets go so that captures see them."""
 _FIRST_LINK_PORT = 200
 """Links have the port numbers from here on; those of instances are below."""
 
@@ -29,9 +29,9 @@ def sff_tables(
     shown: bool,
     trace: int,
 ) -> str:
-    """Return the file of a node for sfc-sff. `take_xdp` are the nodes whose ends of links take XDP
-    frames; `shown`: captures at the ports see every packet; one packet in `trace` is traced (0:
-    none)."""
+    """Return the text of sfc-sff's tables for the node `name`. `take_xdp` are the nodes whose ends
+    of links take XDP frames; `shown`: captures at the ports see every packet; one packet in `trace`
+    is traced (0: none)."""
     node = layout.nodes[name]
     address = f" address {node.address}" if layout.needs_underlay else ""
     lines = [
@@ -51,7 +51,7 @@ def sff_tables(
 
 
 def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str]:
-    """Yield the lines of the node's attachments."""
+    """Yield a line `port` for each of the node's attachments."""
     tunnelled = tunnelled_ports(layout, node.name)
     by_port = {port: function for function in layout.functions for port in function.ports}
     for port in layout.ports(node.name):
@@ -114,12 +114,14 @@ def _path(layout: Layout, path: Path, node: NodeLayout) -> Iterator[str]:
 
 
 def _from(before: Port, node: NodeLayout) -> str:
-    """Return words for where packets must come from: a port of this node, or, if they come from
-    another node, none, which means any."""
+    """Return words for where packets must come from: the port `before` if it is on this node. If
+    they come from another node, there are no words, which means any port."""
     return f" from {before.ofport}" if before.node == node.name else ""
 
 
 def _to_hop(layout: Layout, hop: PathHop, node: NodeLayout) -> str:
+    """Return words for where this node sends packets on their way to an SF: to the SF itself, or to
+    the SF's node."""
     entry = hop.entry
     if entry.node != node.name:
         return f"to gpe {_to_node(layout, node, entry.node)}"
@@ -132,12 +134,15 @@ def _to_hop(layout: Layout, hop: PathHop, node: NodeLayout) -> str:
 
 
 def _to_node(layout: Layout, node: NodeLayout, destination: str) -> str:
+    """Return words for the way from `node` to another node: the port of the first link, and the
+    addresses of the destination."""
     last = layout.nodes[destination]
     return f"port {_towards(layout, node, last)} mac {last.mac} address {last.address}"
 
 
 def _towards(layout: Layout, node: NodeLayout, last: NodeLayout) -> int:
-    """Port of the link by which another node is reached."""
+    """Return the number of the port by which `node` reaches the node `last`: that of the first
+    link on the way."""
     ends = {node.name, node.next_hop[last.name]}
     return _link_port(next(link for link in layout.links if ends == set(link.nodes)), node.name)
 
@@ -147,6 +152,7 @@ def _link_port(link: LinkLayout, node: str) -> int:
 
 
 def _rules(path: Path, scenario: Scenario) -> Iterator[str]:
+    """Yield the classifier's rules by which packets enter a path."""
     forward = path.spi == scenario.chain.spi
     for match in admitted(scenario.chain.match):
         words = _match(match, reverse=not forward)
@@ -154,6 +160,7 @@ def _rules(path: Path, scenario: Scenario) -> Iterator[str]:
 
 
 def _match(match: Match, *, reverse: bool) -> str:
+    """Return the words of a rule for the classifier's match; with `reverse`, for replies."""
     words = ["version 4"]
     if match.ip_proto != "any":
         words.append(f"protocol {match.ip_proto}")

@@ -24,8 +24,9 @@ from sfcperf.workflow.model import Match, Scenario
 _NSH = "packet_type=(1,0x894f)"
 _ETHERNET = "packet_type=(0,0)"
 _ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
-"""Open vSwitch drops packets that would leave by the port that they came from; from tunnel to
-tunnel (one port for all) they must."""
+"""Action that forgets by which port a packet came, before it is looked up again: Open vSwitch drops
+packets that would leave by that port. From tunnel to tunnel they must, because all tunnels of a
+node share one port."""
 _UNTAGGED = "vlan_tci=0"
 """Matches packets without a VLAN tag. Without it, `ip` is also IP behind a tag."""
 UNPARSED_COOKIE = 0x756E
@@ -42,9 +43,10 @@ _FIELDS = {
 
 
 def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
-    """Rules of a node's bridge `sff`."""
+    """Return the rules of a node's bridge `sff`."""
     flows = [
         *_bypass(layout, scenario, node),
+        # No path has such packets.
         "table=10,priority=0,actions=drop",
     ]
     for path in paths(layout, scenario):
@@ -52,12 +54,14 @@ def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
             flows += _classifier(path, scenario, node)
             flows += _forwarder(layout, path, node)
     if layout.encapsulation != "none" and layout.needs_underlay:
+        # Packets that come by a tunnel with an NSH are looked up.
         flows.append(f"table=0,priority=90,in_port={TUNNEL_PORT},{_NSH},actions={_ANYWHERE}(,10)")
     return flows
 
 
 def underlay_flows(layout: Layout, node: str) -> list[str]:
-    """Rules of a node's bridge `und`."""
+    """Return the rules of a node's bridge `und`: to this node itself, to other nodes by links, and
+    to functions that are reached by VXLAN-GPE."""
     own = layout.nodes[node]
     flows = [f"priority=10,ip,nw_dst={own.address},actions=LOCAL"]
     for destination, neighbour in own.next_hop.items():
@@ -73,7 +77,8 @@ def underlay_flows(layout: Layout, node: str) -> list[str]:
 
 
 def tunnelled_ports(layout: Layout, node: str) -> list[Port]:
-    """Attachments of SFs that are reached by VXLAN-GPE: ports of `und`, not of `sff`."""
+    """Return the attachments of this node's SFs that are reached by VXLAN-GPE: on Open vSwitch they
+    are ports of `und`, not of `sff`."""
     return [
         port
         for function in layout.functions
@@ -83,6 +88,7 @@ def tunnelled_ports(layout: Layout, node: str) -> list[Port]:
 
 
 def _classifier(path: Path, scenario: Scenario, node: str) -> Iterator[str]:
+    """Yield the rules by which packets enter a path, if it begins at this node; else none."""
     if path.source.node != node:
         return
     forward = path.spi == scenario.chain.spi
@@ -95,12 +101,14 @@ def _classifier(path: Path, scenario: Scenario, node: str) -> Iterator[str]:
 
 
 def _match(match: Match, *, reverse: bool) -> str:
+    """Return the classifier's match as fields of OpenFlow; with `reverse`, that for replies."""
     fields = [_PROTOCOLS[match.ip_proto]]
     fields += [f"{_FIELDS[name]}={value}" for name, value in match_fields(match, reverse=reverse)]
     return ",".join(fields)
 
 
 def _forwarder(layout: Layout, path: Path, node: str) -> Iterator[str]:
+    """Yield a node's rules of SFF and SFC proxies for one path."""
     for hop in path.hops:
         yield from _towards(layout, path, hop, node)
         if hop.exit.node == node:
@@ -112,8 +120,8 @@ def _forwarder(layout: Layout, path: Path, node: str) -> Iterator[str]:
 
 
 def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[str]:
-    """Yield the rules for packets on their way to an SF: hand them over here, or tunnel them to the
-    node of the SF."""
+    """Yield this node's rules for packets on their way to an SF: hand them over if the SF is here,
+    else tunnel them to its node."""
     key = _key(path, hop.si)
     entry = hop.entry
     if entry.node != node:
@@ -144,8 +152,8 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
 
 
 def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
-    """Yield the rules that lead packets from an SF to table 10. Packets that an SF returns by
-    VXLAN-GPE match the rule of the tunnel port."""
+    """Yield the rule that leads packets from an SF on this node to table 10. There is none for an
+    SF that returns packets by VXLAN-GPE: they match the rule of the tunnel port."""
     if not hop.function.type.nsh_aware:
         # The SFC proxy: the port on which a packet returns identifies its path.
         yield (
@@ -160,8 +168,9 @@ def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
 
 
 def _bypass(layout: Layout, scenario: Scenario, node: str) -> Iterator[str]:
-    """Yield the rules of plain switching between the endpoints, for what the classifier
-    understands."""
+    """Yield the rules for packets of endpoints that no classifier's rule takes. IP is switched by
+    MAC address between the endpoints. What the classifier cannot parse is dropped, or switched too
+    if the chain has `bypass_unparsed`; it is counted by UNPARSED_COOKIE."""
     fate = "resubmit(,20)" if scenario.chain.bypass_unparsed else "drop"
     for endpoint in (layout.client, layout.server):
         yield f"table=20,dl_dst={endpoint.mac},actions={_deliver(layout, node, endpoint)}"
@@ -177,18 +186,22 @@ def _bypass(layout: Layout, scenario: Scenario, node: str) -> Iterator[str]:
 
 
 def _deliver(layout: Layout, node: str, endpoint: Port) -> str:
+    """Return the actions that bring a packet without NSH from this node to an endpoint."""
     if endpoint.node == node:
         return f"output:{endpoint.ofport}"
     return _tunnel(layout.nodes[endpoint.node])
 
 
 def _tunnel(node: NodeLayout) -> str:
+    """Return the actions that send a packet to another node by VXLAN-GPE."""
     return f"set_field:{node.address}->tun_dst,output:{TUNNEL_PORT}"
 
 
 def _push_nsh(spi: int, si: int) -> str:
+    """Return the actions that put a packet into an NSH with this SPI and SI."""
     return f"encap(nsh(md_type=1)),set_field:{spi:#x}->nsh_spi,set_field:{si}->nsh_si"
 
 
 def _key(path: Path, si: int) -> str:
+    """Return the match of packets of a path with this SI."""
     return f"{_NSH},nsh_spi={path.spi:#x},nsh_si={si}"

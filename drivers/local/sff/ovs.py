@@ -53,6 +53,7 @@ class OpenVSwitchSff(Sff):
             for port in layout.ports(node.name)
         ]
         if layout.needs_underlay:
+            # Other nodes send to the node's MAC address, so it belongs to the underlay.
             bridges = {"und": node.mac, "sff": _other(node.mac)}
             interfaces += self._underlay_interfaces()
         self._switch.configure(bridges, interfaces)
@@ -92,6 +93,7 @@ class OpenVSwitchSff(Sff):
 
     @property
     def _outer_bridge(self) -> str:
+        """Name of the bridge where all packets arrive at the node."""
         return "und" if self.layout.needs_underlay else "sff"
 
     def problem(self) -> str | None:
@@ -103,6 +105,8 @@ class OpenVSwitchSff(Sff):
         self._switch.stop()
 
     def _underlay_interfaces(self) -> list[Interface]:
+        """Return the port of all tunnels at bridge `sff`, and the node's links at bridge `und`,
+        which keep their shapers."""
         options = (
             "type=vxlan",
             "options:exts=gpe",
@@ -138,5 +142,6 @@ class OpenVSwitchSff(Sff):
 
 
 def _other(mac: str) -> str:
-    """Return a second MAC address for a node, for its second bridge."""
+    """Return a second MAC address for a node, for its second bridge: the last octet has its highest
+    bit set."""
     return mac[:-2] + f"{int(mac[-2:], 16) | 0x80:02x}"

@@ -17,7 +17,8 @@ from sfcperf.workflow.model import Match, Scenario
 
 
 def watched_ports(layout: Layout, scenario: Scenario, node: NodeLayout) -> list[str]:
-    """A word for each port of the node where packets come in that are looked up."""
+    """Return a word for each port of the node where packets come in that are looked up, as
+    `sfc-sfcmon --help` describes them."""
     words = [
         *(f"{port.outer}:{_underlay(node)}" for port in tunnelled_ports(layout, node.name)),
         *(
@@ -52,10 +53,12 @@ def _of_path(path: Path, scenario: Scenario, node: NodeLayout) -> Iterator[str]:
 
 
 def _underlay(node: NodeLayout) -> str:
+    """Return the words for a port where packets arrive by VXLAN-GPE for this node."""
     return f"underlay,address={node.address}"
 
 
 def _match(match: Match, *, reverse: bool) -> Iterator[str]:
+    """Yield the words for the classifier's match; with `reverse`, for replies."""
     if match.ip_proto != "any":
         yield f"protocol={match.ip_proto}"
     for name, value in match_fields(match, reverse=reverse):

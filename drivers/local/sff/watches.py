@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LocalSff:
-    """An SFF of a node (WatchableSff)."""
+    """An SFF on eBPF or Open vSwitch at which sfc-sfcmon, a process of its own, can monitor
+    (WatchableSff)."""
 
     name: str
     """Name of the SFF: `sff@node1`."""

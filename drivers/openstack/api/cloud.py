@@ -86,9 +86,9 @@ class Cloud:
             session.session.close()
 
     def call(self, what: str, action: Callable[[], T]) -> T:
-        """Call `action`, and again if the cloud did not answer, was busy (429, 5xx), or had a
-        resource still in use (409). To do it twice must be harmless (read, update to a value,
-        delete).
+        """Return what `action` returns. It is called again if the cloud did not answer, was busy
+        (429, 5xx), or had a resource still in use (409), so it must be harmless when done twice
+        (read, update to a value, delete).
 
         `what` names it in messages: `deleting port sfcperf-abc123-01-fwd-in`. `action` must read a
         list to its end. Raises CloudError.
@@ -107,9 +107,10 @@ class Cloud:
         make: Callable[[], T],
         remove_duplicates: Callable[[T], None] | None = None,
     ) -> T:
-        """Return what `find` finds, or else what `make` makes. If the answer to `make` is lost,
-        `find` tells whether it had its effect. `remove_duplicates` is called if `make` was called
-        more than once: both calls may have had an effect."""
+        """Return what `find` finds, or else (it returns None) what `make` makes. If the answer to
+        `make` is lost, `find` tells whether it had its effect. `remove_duplicates` is called with
+        the resource to keep if `make` was called more than once: both calls may have had an effect.
+        Raises CloudError."""
         requests = 0
 
         def attempt() -> T:
@@ -141,7 +142,8 @@ class Cloud:
         return made
 
     def wait(self, what: str, look: Callable[[], T | None], timeout_s: float) -> T:
-        """Call `look` until it gives something. Raises DeploymentError at the timeout."""
+        """Call `look` until it returns something other than None, and return that. Raises
+        DeploymentError at the timeout."""
         found = self.retry.polling(what, timeout_s)(lambda: self.call(what, look))
         assert found is not None
         return found
@@ -155,14 +157,15 @@ class Cloud:
         )
 
     def network_extensions(self) -> set[str]:
-        """Return the aliases of neutron's extensions."""
+        """Return the aliases of neutron's extensions, such as `sfc`."""
         network = self.connection.network
         return self.call(
             "listing neutron's extensions", lambda: {each.alias for each in network.extensions()}
         )
 
     def list_own(self, listing: str) -> list[Any]:
-        """List what the project has of one kind in neutron: `listing` is openstacksdk's call."""
+        """List what the project has of one kind in neutron. `listing` names openstacksdk's call:
+        `sfc_port_pairs`."""
         connection = self.connection
         return self.call(
             f"listing {listing.replace('_', ' ')}",
@@ -174,7 +177,8 @@ class Cloud:
     @property
     def detail(self) -> dict[str, str | None]:
         """The `detail` of every journal entry. By it this cloud and project are found again, even
-        if OS_CLOUD names another one by then."""
+        if OS_CLOUD names another one by then. `cloud` is None if the environment's variables
+        describe it."""
         connection = self.connection
         name: str | None = connection.config.name
         return {
@@ -203,8 +207,8 @@ class Cloud:
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
-        """Hold one of the AT_ONCE slots during a request. A request within another one shares its
-        slot."""
+        """Hold one of the AT_ONCE slots during a request. A request within another one of the same
+        thread shares its slot."""
         if getattr(self._thread, "has_slot", False):
             yield
             return
@@ -216,8 +220,8 @@ class Cloud:
                 self._thread.has_slot = False
 
     def _pause(self, seconds: float) -> None:
-        """Wait before a retry. A call within another one's `action` gives its slot back
-        meanwhile."""
+        """Wait before a retry. If the thread holds a slot, because this call is within the `action`
+        of another one, it gives the slot back meanwhile."""
         if not getattr(self._thread, "has_slot", False):
             waiting.sleep(seconds)
             return

@@ -1,7 +1,7 @@
 """Files that describe a cloud: clouds.yaml, and the certificates and keys that it names.
 
-openstacksdk takes one that it cannot read for one that is not there, raises anything for one of
-another structure, and finds a missing certificate only in the middle of a request.
+openstacksdk ignores a file that it cannot read, raises errors of any kind for a file of another
+structure, and misses a certificate only in the middle of a request.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 24
 """A bundle of all public certificates has 0.2 MB."""
 _NAMED_BY = "OS_CLIENT_CONFIG_FILE"
+"""Environment variable that names the user's clouds.yaml."""
 
 
 def check_readable() -> None:
-    """Raises EnvironmentLacks, which names the file, for a configuration that is not YAML."""
+    """Raises EnvironmentLacks, which names the file, for a configuration that cannot be read, or is
+    not YAML."""
     from openstack.config import loader
 
     for variable, places in (
         (_NAMED_BY, loader.CONFIG_FILES),
         ("OS_CLIENT_SECURE_FILE", loader.SECURE_FILES),
-        ("", loader.VENDOR_FILES),
+        ("", loader.VENDOR_FILES),  # no variable names these
     ):
         named = filter(None, [os.environ.get(variable)])
         path = next(filter(Path.exists, map(Path, [*named, *places])), None)
@@ -70,6 +72,7 @@ def check_certificates(region: CloudRegion) -> None:
     cannot use."""
     verify, cert = region.get_requests_verify_args()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # It is a path if `cacert` is set, else whether to check certificates at all.
     if isinstance(verify, str):
         folder = Path(verify).is_dir()
         with _named("cacert", verify, region.name):

@@ -41,11 +41,11 @@ class Failure:
     request_id: str | None
     """Id of the request. The cloud's operator finds it in the logs."""
     retry_after_s: float | None
-    """The pause that the cloud asks for."""
+    """The pause before the next try that the cloud asks for, seconds; None: it asks for none."""
 
     @property
     def hint(self) -> str | None:
-        """What the user can do."""
+        """What the user can do; None: nothing in particular."""
         message = self.message.lower()
         if "quota" in message or "overlimit" in message:
             return "free something in the project, or ask the cloud's operator for a larger quota"
@@ -126,8 +126,8 @@ def diagnose(error: Exception) -> Failure:
 
 def _status(error: Exception) -> int | None:
     """Return the HTTP status of the answer; None if there was none."""
-    # openstacksdk has `status_code`, keystoneauth `http_status`; the latter's connection errors
-    # claim 500 or nothing.
+    # openstacksdk has `status_code`, keystoneauth `http_status`. Only with a response do they tell
+    # of an answer: keystoneauth's connection errors claim 500 or nothing.
     for name in ("status_code", "http_status"):
         status = getattr(error, name, None)
         if isinstance(status, int) and getattr(error, "response", None) is not None:
@@ -167,6 +167,7 @@ def _without_answer(error: Exception) -> FailureKind:
 
 
 def _message(error: Exception, status: int | None) -> str:
+    """Return the cloud's own message as one line, with the HTTP status if there is one."""
     detail = getattr(error, "details", None) or getattr(error, "message", None) or str(error)
     text = " ".join(str(detail).split()) or type(error).__name__
     return text if status is None or f"HTTP {status}" in text else f"{text} (HTTP {status})"
@@ -174,7 +175,7 @@ def _message(error: Exception, status: int | None) -> str:
 
 def _retry_after_s(error: Exception) -> float | None:
     """Return the seconds from now for which the cloud's header Retry-After asks, which has seconds
-    or a date (RFC 9110, 10.2.3); None: there is no such header."""
+    or a date (RFC 9110, 10.2.3); None: there is no such header, or it has neither."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("Retry-After")
     if value is None:

@@ -46,6 +46,7 @@ class RetryPolicy:
     servers_poll_s: float = 0.7
     """Pause between looks at all servers that boot."""
     removal_poll_s: float = 0.5
+    """Pause between looks at what is being removed."""
     removal_timeout_s: float = 120.0
     """Time for the removal of all resources of one kind."""
     delete_again_s: float = 8.0
@@ -57,8 +58,8 @@ class RetryPolicy:
     """Pause before another look for what a lost request creates late."""
 
     def polling(self, what: str, timeout_s: float) -> Retrying:
-        """Return what calls a function until it gives something; raises DeploymentError at the
-        timeout."""
+        """Return a callable that calls the function given to it until this returns something other
+        than None. It raises DeploymentError at the timeout; `what` names the wait in messages."""
 
         def give_up(_: RetryCallState) -> Any:
             raise DeploymentError(f"{what}: not done within {timeout_s:g} s")
@@ -74,8 +75,9 @@ class RetryPolicy:
     def retrying(
         self, what: str, log: Callable[[str], None], sleep: Callable[[float], None]
     ) -> Retrying:
-        """Return what calls a function until it succeeds; raises CloudError when retries are
-        over."""
+        """Return a callable that calls the function given to it until this succeeds. It raises
+        CloudError when retries are over; `what` names the call in messages. `log` gets a line for
+        each retry, and `sleep` waits before it."""
         budget = _Budget(self)
 
         def before_sleep(state: RetryCallState) -> None:
@@ -101,8 +103,8 @@ INTERACTIVE = RetryPolicy(timeout_s=10.0)
 
 
 class _Budget:
-    """The time for retries of one call. tenacity calls `wait_s` before `is_spent`, so the former
-    computes the time that is left."""
+    """The time for retries of one call. After each failure tenacity calls `wait_s`, which computes
+    the time that is left, and then `is_spent`."""
 
     def __init__(self, policy: RetryPolicy) -> None:
         self.failure: Failure
@@ -112,6 +114,7 @@ class _Budget:
         self._first_failed_at: float | None = None
         self._left_s = 0.0
         self._unauthorized = 0
+        """How many failures were 401."""
 
     def wait_s(self, state: RetryCallState) -> float:
         """Return the pause before the next try: exponential, with jitter, so that threads do not
@@ -126,12 +129,12 @@ class _Budget:
         return min(max(pause_s, self.failure.retry_after_s or 0.0), self._left_s)
 
     def is_spent(self, _: RetryCallState) -> bool:
-        """Whether the latest failure is final."""
+        """Whether the latest failure is final: `wait_s` has found no time left."""
         return self._left_s <= 0
 
     def _allowed_s(self) -> float:
-        """Return the time for retries after a failure of the latest kind; 0: the failure is
-        final."""
+        """Return how long after the first failure a call may be retried, given the latest failure;
+        0: this one is final. Each failure with 401 is counted."""
         policy, kind = self._policy, self.failure.kind
         if kind is FailureKind.CONFLICT:
             return min(policy.conflict_timeout_s, policy.timeout_s)
@@ -142,6 +145,7 @@ class _Budget:
 
 
 def _error_of(state: RetryCallState) -> Exception:
+    """Return the error of the call that has just failed."""
     error = state.outcome.exception() if state.outcome is not None else None
     assert isinstance(error, Exception)
     return error

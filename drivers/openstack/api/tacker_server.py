@@ -54,8 +54,8 @@ class TackerServer:
         self.cloud = cloud
 
     def call(self, what: str, action: Callable[[Any], T]) -> T:
-        """Do `Cloud.call` with a client of Tacker; to do it twice must be harmless. Raises
-        CloudError."""
+        """Call `action` with a client of Tacker, with the retries of `Cloud.call`, so that it must
+        be harmless when done twice. Raises CloudError."""
         return self.cloud.call(what, lambda: self.once(action))
 
     def once(self, action: Callable[[Any], T]) -> T:

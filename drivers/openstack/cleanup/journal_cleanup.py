@@ -71,14 +71,16 @@ def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
 
 
 def remove_journaled(context: LifecycleContext, resources: Sequence[Resource]) -> None:
-    """Remove resources, and note in the journal that they are gone."""
+    """Remove resources, and note in the journal that they are gone. Raises DeploymentError if one
+    cannot be removed; the journal then keeps all of them."""
     if resources:
         remove(context.cloud, resources)
         context.journal.removed(resources)
 
 
 def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
-    """Remove the resources, then look again for those that appear late."""
+    """Remove the resources, then look again for those that appear late, unless there are failures.
+    Return a line for each that was there."""
     lines = _remove(cloud, resources, failures)
     for _ in range(LATE_LOOKS):
         if failures:
@@ -92,20 +94,21 @@ def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Fail
 
 
 def _remove(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
-    """Remove the resources in one pass through all kinds. A service that does not answer gets no
-    further requests: each would wait as long again."""
+    """Remove the resources in one pass through all kinds, and return a line for each that was
+    there. What stays is added to `failures`. A service that does not answer gets no further
+    requests: each would wait as long again."""
     names = _by_kind(resources)
     lines, silent = _remove_chain_parts(cloud, names, failures)
     for kind, own in names.items():
         services = _SERVICES.get(kind, (NEUTRON,))
-        absent = next((service for service in services if service in silent), None)
-        if absent is not None:
-            why = f"{absent} does not answer"
+        silent_service = next((service for service in services if service in silent), None)
+        if silent_service is not None:
+            why = f"{silent_service} does not answer"
             failures += [RemovalFailure(f"{kind} {name}", why) for name in own]
             continue
-        before = len(failures)
+        earlier = len(failures)
         lines += [found.line for found in clear(cloud, kind, own, failures)]
-        if any(failure.no_answer for failure in failures[before:]):
+        if any(failure.no_answer for failure in failures[earlier:]):
             silent.add(services[0])
     return lines
 
@@ -125,8 +128,9 @@ _SERVICES: Mapping[Kind, tuple[str, ...]] = {
 def _remove_chain_parts(
     cloud: Cloud, names: Names, failures: Failures
 ) -> tuple[list[str], set[str]]:
-    """Remove parts of chains kind by kind, and all of one kind at the same time. Gives lines for
-    the user, and services that do not answer."""
+    """Remove parts of chains kind by kind, and all of one kind at the same time. Return a line for
+    each that was removed, and the services that do not answer. What stays is added to
+    `failures`."""
 
     def remove_part(part: FoundResource) -> str | RemovalFailure:
         try:
@@ -148,6 +152,7 @@ def _remove_chain_parts(
 
 
 def _present(cloud: Cloud, names: Names) -> list[FoundResource]:
+    """Find all that is there of these names, and parts of chains that use the run's ports."""
     found = chain_parts(cloud, names)
     for kind, own in names.items():
         found += present(cloud, kind, own)
@@ -155,17 +160,18 @@ def _present(cloud: Cloud, names: Names) -> list[FoundResource]:
 
 
 def _split(resources: Sequence[Resource]) -> tuple[list[Resource], list[Resource]]:
-    """Folders on existing machines, and what is in clouds."""
+    """Return two lists: folders on existing machines, and what is in clouds."""
     folders = [each for each in resources if each.kind == Kind.WORKDIR]
     return folders, [each for each in resources if each.kind != Kind.WORKDIR]
 
 
 _Place = tuple[str | None, str | None, str | None]
+"""Name of a cloud in clouds.yaml (None: that of the environment), id of the project, and region."""
 
 
 def _by_cloud(resources: Sequence[Resource]) -> dict[_Place, list[Resource]]:
-    """Group resources by name of the cloud, id of the project, and region; a journal may lack the
-    latter two."""
+    """Group resources by their place. A journal may lack project and region, which are None
+    then."""
     found: dict[_Place, list[Resource]] = {}
     for resource in resources:
         detail = resource.detail or {}
@@ -203,6 +209,7 @@ def _check_project(cloud: Cloud, project: str | None) -> None:
 
 
 def _raise_if(failures: Failures) -> None:
+    """Raise a DeploymentError that names all failures, if there are any."""
     if not failures:
         return
     reasons = dict.fromkeys(f"{failure.what}: {failure.why}" for failure in failures)

@@ -24,6 +24,7 @@ class FoundResource:
     kind: Kind
     name: str
     raw: Any
+    """The resource as `find_named` gives it: openstacksdk's or Tacker's object, or an id."""
 
     @property
     def line(self) -> str:
@@ -42,6 +43,7 @@ class RemovalFailure:
     """A resource that could not be removed."""
 
     what: str
+    """Kind and name of the resource, for messages."""
     why: str
     hint: str | None = None
     no_answer: bool = False
@@ -62,8 +64,8 @@ def present(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[FoundResou
 def clear(
     cloud: Cloud, kind: Kind, names: Iterable[str], failures: list[RemovalFailure]
 ) -> list[FoundResource]:
-    """Remove all resources of these names and wait until they are gone; gives those that were
-    there. What stays is added to `failures`, and nothing is raised."""
+    """Remove all resources of these names, wait until they are gone, and return those that were
+    there. What stays is added to `failures`; no error of the cloud is raised."""
     names = list(dict.fromkeys(names))
     removal = _Removal(cloud, kind)
     end = time.monotonic() + cloud.retry.removal_timeout_s
@@ -80,18 +82,22 @@ def clear(
 
 
 class _Removal:
-    """Requests the deletion of resources of one kind, and keeps what was seen and what failed."""
+    """Requests the deletion of resources of one kind, and keeps what was seen and what failed.
+    `clear` calls `request` again and again, with what is still there."""
 
     def __init__(self, cloud: Cloud, kind: Kind) -> None:
         self.cloud = cloud
         self.kind = kind
         self.seen: dict[str, FoundResource] = {}
+        """Id -> resource, of all that were there."""
         self._requested_at: dict[str, float] = {}
+        """Id -> time of the latest request, seconds of the monotonic clock."""
         self._errors: dict[str, CloudError] = {}
+        """Id -> error of the latest request, if it failed."""
 
     def request(self, left: Iterable[FoundResource]) -> None:
-        """Request the deletion of all at the same time, except those that were requested a moment
-        ago."""
+        """Request the deletion of all that are `left`, at the same time, except where it was
+        requested a moment ago."""
         retry, now = self.cloud.retry, time.monotonic()
         due = []
         for found in left:
@@ -119,6 +125,8 @@ class _Removal:
         return RemovalFailure.of(found.line, error)
 
     def _delete(self, found: FoundResource) -> None:
+        """Request the deletion of one, and note an error of the cloud for `failure`. That the
+        resource is gone (404) is none."""
         id_ = id_of(found.raw)
         try:
             delete(self.cloud, self.kind, found.name, found.raw)

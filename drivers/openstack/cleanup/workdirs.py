@@ -40,7 +40,9 @@ def folder(name: str) -> Path:
 
 def resource(machine: ExistingMachine, workdir: Path) -> Resource:
     """Return the folder's entry for the journal, which is written before the machine is used."""
+    # `clean` may run in another folder, so the path of the key must be absolute.
     detail = {**asdict(machine), "key_file": str(machine.key_file.absolute())}
+    # The removal of the folder does not need these.
     del detail["interface"], detail["port"]
     return Resource(Kind.WORKDIR, str(workdir), detail)
 

@@ -30,6 +30,7 @@ REMEDY = (
     f"clouds.yaml), or ask the cloud's operator to open the policy {POLICY} to the project"
 )
 _NOBODY = "00000000-0000-0000-0000-000000000000"
+"""Id of a server that does not exist."""
 _HYPERVISOR_SPECIFIC = "2.1"
 """Microversion of the older answer. Before 2.48 the answer depends on the hypervisor; libvirt's has
 the memory."""
@@ -43,6 +44,7 @@ _DISK = {
     "write_requests": "disk_write_requests",
     "errors_count": "disk_errors",
 }
+"""nova's name of a disk's counter -> ours."""
 _NIC = {"octets": "bytes", "packets": "packets", "errors": "errors", "drop": "drops"}
 
 
@@ -62,7 +64,8 @@ def requirements(config: Config) -> list[Requirement]:
 
 
 def open_telemetry(cloud: Cloud, config: Config) -> Cloud:
-    """The cloud as the user who may read diagnostics: `telemetry_cloud`, or the run's own."""
+    """Return a connection as the user who may read diagnostics: a new one to `telemetry_cloud` if
+    it is configured, else `cloud` itself."""
     name = config.telemetry_cloud
     return cloud if name is None else Cloud(name, cloud.log, retry=cloud.retry)
 
@@ -76,8 +79,9 @@ def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
 
 
 def requirement(cloud: Cloud) -> Requirement:
-    """Whether the user may read nova's diagnostics. If nova looks for the server before it checks
-    rights, only the user's roles are known."""
+    """Require that the user may read nova's diagnostics: it asks for those of a server that does
+    not exist. If nova looks for the server before it checks rights, its answer (404) does not tell
+    whether the user may, and the requirement is met. The detail names the user's roles."""
 
     def look() -> str:
         try:
@@ -111,6 +115,7 @@ class _ServerDiagnostics:
             return self._diagnostics()
 
     def _diagnostics(self) -> Values:
+        """Ask nova, and return the values. Raises CloudError, MeasurementError."""
         what = f"asking nova for diagnostics of {self._name}"
         try:
             with cloud_errors(what):
@@ -141,8 +146,9 @@ def _nova(cloud: Cloud, server: str) -> Any:
 
 
 def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """Yield the values that hypervisors have in common. For those that this one does not know, the
-    answer has None, or a negative number."""
+    """Yield name and value of all that hypervisors have in common. `ports`: MAC address -> name of
+    the port. Values that this hypervisor does not know are left out: the answer has None for them,
+    or a negative number."""
     cpus = [cpu["time"] for cpu in answer.cpu_details if cpu.get("time") is not None]
     if cpus:
         yield "cpu_s", sum(cpus) / _NS_PER_S

@@ -18,8 +18,8 @@ _GIB = 1 << 30
 
 
 def _disk_gib(image: Any) -> int:
-    """Size of the image on a disk, GiB, at least 1: its virtual size if glance knows it, because
-    the file may be compressed."""
+    """Return the size of the image on a disk, GiB, rounded up, at least 1: its virtual size if
+    glance knows it, because the file may be compressed."""
     size = getattr(image, "virtual_size", None) or image.size or 0
     return max(int(image.min_disk or 0), -(-int(size) // _GIB), 1)
 
@@ -90,7 +90,7 @@ class Flavors:
         from openstack.exceptions import ConflictException, ForbiddenException
 
         if not self.all:
-            return True  # known when one is made
+            return True  # no name is taken: whether it may is known only when it makes one
         taken = self.all[0]
         compute = self.cloud.connection.compute
 
@@ -103,13 +103,13 @@ class Flavors:
                 return True
             except ForbiddenException:
                 return False
-            compute.delete_flavor(made)  # the flavor of that name was deleted just before
+            compute.delete_flavor(made)  # somebody deleted the flavor of that name just before
             return True
 
         return self.cloud.call("checking whether the project may make flavors", ask)
 
     def lacking(self, spec: MachineSpec) -> EnvironmentLacks:
-        """Return the error that no flavor suffices, with those that exist."""
+        """Return the error which says that no flavor suffices, and names those that exist."""
         there = ", ".join(
             f"{f.name} ({f.vcpus} vCPU, {f.ram} MiB)"
             for f in sorted(self.all, key=lambda f: (f.vcpus, f.ram))
@@ -140,7 +140,7 @@ class Placement:
     image_id: str
     flavor_id: str
     zone: str | None = None
-    """Availability zone, if the configuration names the hypervisor."""
+    """Availability zone, which also names the hypervisor; None: the cloud chooses."""
 
 
 def placement(context: LifecycleContext, flavors: Flavors, spec: MachineSpec) -> Placement:

@@ -44,6 +44,7 @@ class Guest:
     vcpus: int
     """CPUs as the guest sees them: a flavor may have more than the spec."""
     memory_mib: int
+    """Memory as the guest sees it, without what its kernel reserves."""
     made: bool = True
     """Whether the run made it; an existing machine is used as it is."""
 
@@ -65,10 +66,11 @@ def connect(
     address: str | None = None,
     jump: SshHost | None = None,
 ) -> Guest:
-    """Wait until the guest answers with the host key that its console shows. `address`: if it is
-    not that of the management port.
+    """Wait until the guest answers with the host key that its console shows.
 
-    Raises DeploymentError if it does not answer in `boot_timeout_s`.
+    `key`: file of the private key. `address`: where it answers by SSH; None: at its management
+    port. `jump`: the host through which it is reached; None: directly. Raises DeploymentError if it
+    does not answer in `boot_timeout_s`.
     """
     address = address or machine.ports[MANAGEMENT].address
     started = time.monotonic()
@@ -104,6 +106,7 @@ def existing_host(machine: ExistingMachine, workdir: Path) -> SshHost:
 def connect_existing(context: LifecycleContext, existing: ExistingMachine, workdir: Path) -> Guest:
     """Connect to a machine that the run did not make. Raises DeploymentError, EnvironmentLacks."""
     port = bound_port(context.cloud, existing.port)
+    # Image and size of the machine do not matter: nobody will make it.
     spec = MachineSpec("endpoint", existing.name, "endpoint", "", None, 0, 0, None, None)
     plan = MachinePlan(existing.name, spec, port.address)
     machine = Machine(plan, "", {DATA: port}, 0.0)
@@ -117,7 +120,8 @@ def _pins(
     context: LifecycleContext, machine: Machine, address: str, jump: SshHost | None, deadline: float
 ) -> tuple[str, ...]:
     """Return the host keys that the guest's console shows. Some SSH servers make theirs for the
-    first client, so `scan` connects first."""
+    first client, so `scan` connects first. Raises DeploymentError after `deadline`, seconds of the
+    monotonic clock."""
     name, within = machine.plan.name, f"within {context.config.boot_timeout_s:g} s"
     while True:
         try:
@@ -165,4 +169,5 @@ def _interfaces(host: SshHost, machine: Machine) -> dict[str, str]:
     return {name: by_mac[port.mac] for name, port in machine.ports.items()}
 
 
+# Prints the name and the MAC address of each interface, a line each.
 _LIST = 'for d in /sys/class/net/*; do read -r mac <"$d/address" && echo "${d##*/} $mac"; done'

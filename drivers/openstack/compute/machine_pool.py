@@ -22,12 +22,13 @@ class MachinePool:
         """Plans of machines that do not run yet, by name. A second try finds by that name what the
         first one left."""
         self._made = 0
+        """How many machines were planned so far; it numbers their names."""
 
     def assign(
         self, requests: Sequence[Request]
     ) -> tuple[list[Guest | MachinePlan], list[MachinePlan]]:
-        """Return for each request a running guest that fits, or the plan of a machine to be made;
-        and the list of all these plans."""
+        """Return for each request a running guest that fits, or else the plan of a machine to be
+        made, which may be one that an earlier try left; and the list of all these plans."""
         free = dict(self._guests)
         planned = dict(self._planned)
         chosen: list[Guest | MachinePlan] = []

@@ -39,7 +39,7 @@ class Machine:
 
 
 def console(cloud: Cloud, server_id: str) -> str:
-    """What the guest's console has printed so far."""
+    """Return what the guest's console has printed so far; empty if nothing."""
 
     def read() -> str:
         answer = cloud.connection.compute.get_server_console_output(server_id)
@@ -50,16 +50,17 @@ def console(cloud: Cloud, server_id: str) -> str:
 
 @dataclass
 class BootingServers:
-    """Servers on their way to ACTIVE."""
+    """Servers on their way to ACTIVE, of one call of `boot`."""
 
     context: LifecycleContext
     request: Callable[[MachinePlan], dict[str, Any]]
     """Makes what the server of a machine needs (ports), then gives the body of the request that
     makes the server."""
     made_s: dict[str, float] = field(default_factory=dict)
-    """Machine -> from the request until ACTIVE."""
+    """Machine -> time from the first request until ACTIVE, seconds."""
     _requested_at: dict[str, float] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
+    """Machine -> how many of its servers ended in ERROR."""
 
     def boot(self, plans: Sequence[MachinePlan]) -> dict[str, str]:
         """Create the servers that are missing, all at the same time, and return when all are
@@ -87,6 +88,7 @@ class BootingServers:
             waiting.sleep(self.context.cloud.retry.servers_poll_s)
 
     def _create(self, plan: MachinePlan) -> None:
+        """Create the server of a machine, unless it is there."""
         cloud, body = self.context.cloud, self.request(plan)
         self._requested_at.setdefault(plan.name, time.monotonic())
         create = cloud.connection.compute.create_server
@@ -103,7 +105,8 @@ class BootingServers:
 
     def _replace(self, plan: MachinePlan, server_id: str, end: float) -> None:
         """Delete a server that has ended in ERROR, and make a new one, for which the cloud may find
-        a better place. Raises DeploymentError for one that was replaced before."""
+        a better place. `end`: when the boot must be over, seconds of the monotonic clock. Raises
+        DeploymentError for a machine whose server was replaced before."""
         cloud, fault = self.context.cloud, self._fault(server_id)
         self._failures[plan.name] = self._failures.get(plan.name, 0) + 1
         if self._failures[plan.name] > REPLACEMENTS:
@@ -122,6 +125,7 @@ class BootingServers:
         self._create(plan)
 
     def _fault(self, server_id: str) -> str:
+        """Return nova's reason why a server is in ERROR."""
         compute = self.context.cloud.connection.compute
 
         def read() -> str:
@@ -134,6 +138,8 @@ class BootingServers:
 def _timed_out(
     missing: Sequence[str], seen: Mapping[str, Any], timeout_s: float
 ) -> DeploymentError:
+    """Return the error which says in which state each missing server is. `seen`: the servers that
+    are there, by name."""
     states = []
     for name in missing:
         server = seen.get(name)

@@ -20,6 +20,9 @@ from sfcperf.plugins import Requirement
 class Lifecycle(ABC):
     """The services of a cloud by which machines and the chain are made and removed.
 
+    CloudSession calls `make` for the machines that a scenario lacks, `chain` and `unchain` for each
+    scenario, and `remove` for machines that are to be replaced.
+
     Each resource is journaled before it is made, under a `Kind`, with a name that carries the run's
     tag. A method that failed may be called again: it finds what is there and continues, so that a
     request whose answer was lost makes nothing twice.
@@ -60,15 +63,15 @@ class Lifecycle(ABC):
         return machine_resources(plan)
 
     def prepare(self, plans: Sequence[MachinePlan]) -> dict[str, Placement]:
-        """Return name of the machine -> its place. All images and flavors are found before any
-        machine is made; then all resources of the machines are journaled."""
+        """Return name of the machine -> its image, flavor and place. All of these are found before
+        any machine is made; then all resources of the machines are journaled."""
         places = {plan.name: placement(self.context, self.flavors, plan.spec) for plan in plans}
         self.context.intend(resource for plan in plans for resource in self.resources(plan))
         return places
 
 
 def machine_resources(plan: MachinePlan) -> list[NamedResource]:
-    """Return all resources of a machine, its part in chains too."""
+    """Return all resources that a machine has by itself, those for its part in chains too."""
     resources = [(Kind.PORT, plan.port_name(port)) for port in plan.spec.ports]
     resources.append((Kind.SERVER, plan.name))
     if plan.spec.role == "function":

@@ -50,12 +50,13 @@ def classifier(
 ) -> dict[str, Any]:
     """Return which packets the chain takes, by the names of networking-sfc's API.
 
-    Packets enter at the port that they come from; replies, in a symmetric chain, at that of their
-    sender. If the workflow names no source, the endpoints' network is matched: networking-sfc
-    compares the classifiers of a project's chains by addresses, not by ports, and would allow no
-    other run at the same time. The destination may be the virtual address of a load balancer; if
-    none is named, networking-sfc takes that of the destination port. With `any_address`, all
-    addresses are matched of which the workflow names none.
+    `source` and `destination` are the ports of client and server. Packets enter the chain at the
+    first; replies, if it is `symmetric`, at the second. If the workflow names no source address,
+    the endpoints' network is matched: networking-sfc compares the classifiers of a project's chains
+    by addresses, not by ports, and would allow no other run at the same time. The destination
+    address may be the virtual one of a load balancer; if none is named, networking-sfc takes the
+    address of the destination port. With `any_address`, an address that the workflow does not name
+    may be any.
     """
     network = str(IPv4Network(f"{source.address}/{PREFIX_LENGTH}", strict=False))
     fields: dict[str, Any] = {
@@ -106,7 +107,7 @@ def facts(
 def chain(
     context: LifecycleContext, plan: ChainPlan, machines: Mapping[str, Machine]
 ) -> dict[str, Any]:
-    """Make the chain, in place of an earlier one; gives facts for the results."""
+    """Make the chain, in place of an earlier one, and return facts for the results."""
     cloud = context.cloud
     context.intend(chain_resources(context))
     # First, because a pair cannot be removed while its group is in a chain.

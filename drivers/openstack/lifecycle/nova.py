@@ -34,6 +34,7 @@ class NovaLifecycle(Lifecycle):
         made: dict[str, dict[str, Port]] = {}
 
         def request(plan: MachinePlan) -> dict[str, Any]:
+            """Make a machine's ports, and return the body of the request for its server."""
             made[plan.name] = ensure_ports(context, plan, networks)
             place = places[plan.name]
             zone = {} if place.zone is None else {"availability_zone": place.zone}

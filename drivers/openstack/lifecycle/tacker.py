@@ -121,6 +121,7 @@ class TackerLifecycle(Lifecycle):
         return api
 
     def _vnfs(self) -> TackerVnfs:
+        """Return what makes functions by the API that is used."""
         kind = LegacyVnfs if self.api == "legacy" else EtsiVnfs
         return kind(self.context, self.nova.flavors)
 

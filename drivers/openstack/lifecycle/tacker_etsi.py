@@ -91,6 +91,7 @@ class EtsiVnfs(TackerVnfs):
             "vimConnectionInfo": {"vim": {"vimId": vim, "vimType": VIM_TYPE}},
         }
 
+        # To instantiate is no resource: that it was requested shows in the instance's operations.
         def requested() -> bool | None:
             return True if lcm_operations(cloud, instance.id) else None
 

@@ -37,9 +37,10 @@ class ForwardingGraph:
         self.server = TackerServer(context.cloud)
 
     def create(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
-        """Make the graph for this chain, unless it exists; gives facts for the results.
+        """Make the graph for this chain, unless it exists, and return facts for the results. An
+        earlier graph is removed before.
 
-        Raises DeploymentError, and leaves nothing of it.
+        If it raises DeploymentError, nothing of the graph is left.
         """
         classifier = chaining.classifier_of(plan, machines)
         descriptor = tacker_vnffgd.descriptor(
@@ -75,6 +76,7 @@ class ForwardingGraph:
 
     @property
     def _classifier(self) -> str:
+        """Name of the graph's flow classifier in neutron."""
         return self.context.names.of("classifier")
 
     def _resources(self, name: str, functions: Sequence[str]) -> list[NamedResource]:
@@ -90,6 +92,8 @@ class ForwardingGraph:
         ]
 
     def _make(self, name: str, descriptor: dict[str, Any], plan: ChainPlan) -> None:
+        """Make what is missing of descriptor and graph, and wait until the graph is ACTIVE. Raises
+        TackerFailed."""
         cloud = self.context.cloud
         vnfs = {function: _first(cloud, Kind.VNF, function).id for function in plan.functions}
         template = {"vnffgd": descriptor}
@@ -120,6 +124,7 @@ class ForwardingGraph:
 
 
 def _first(cloud: Cloud, kind: Kind, name: str) -> Any:
+    """Return the first resource of this name. Raises TackerFailed if there is none."""
     found = operations.find(cloud, kind, name)
     if not found:
         raise TackerFailed(f"there is no {kind} {name}")

@@ -34,7 +34,8 @@ def vnfd_id(name: str) -> str:
 
 
 def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
-    """The package of the machine `name`, as a ZIP file. `ports`: names of its ports' resources."""
+    """Return the package of the machine `name`, a ZIP file, around its heat template `hot`.
+    `ports`: names of its ports in the template."""
     flavor = hot["resources"][tacker_hot.SERVER]["properties"]["flavor"]
     import yaml
 
@@ -53,15 +54,15 @@ def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
             info = zipfile.ZipInfo(path, _EPOCH)
-            info.external_attr = 0o644 << 16
+            info.external_attr = 0o644 << 16  # the file's permissions on Unix
             archive.writestr(info, content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
 def _base_hot(hot: tacker_hot.Template) -> Template:
     """Return the template with the flavor as a parameter, which Tacker fills in from the
-    descriptor: it fails where it finds no parameter. All other values are in the template
-    already."""
+    descriptor. One parameter is needed, because Tacker fails on a template without any; all other
+    values are in the template already."""
     server = hot["resources"][tacker_hot.SERVER]
     flavor = {"get_param": ["nfv", "VDU", tacker_hot.SERVER, "computeFlavourId"]}
     filled = {**server, "properties": {**server["properties"], "flavor": flavor}}
@@ -130,7 +131,7 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
 
 def _types(identity: Template) -> Template:
     """Return definitions of the types that the descriptor uses. The values of `identity` are
-    defaults of the VNF's type, else TOSCA wants them as inputs."""
+    defaults of the VNF's type, because TOSCA wants values without a default as inputs."""
     import yaml
 
     types: Template = yaml.safe_load(_TYPES.read_bytes())

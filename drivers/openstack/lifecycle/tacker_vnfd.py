@@ -26,6 +26,7 @@ _OURS = ("tosca.nodes.nfv.CP", "tosca.nodes.nfv.VL", "tosca.nodes.nfv.VnfVirtual
 _OTHERS = ("tosca.nodes.nfv.VduCp", "tosca.nodes.nfv.VNF")
 """Types of SOL001's profile that are left out: they have nothing that Tacker's profile needs."""
 _KEPT = ("tosca.nodes.BlockStorage",)
+"""Types of nodes that Tacker gets as they are."""
 
 Template = dict[str, Any]
 

@@ -21,6 +21,7 @@ _ACL: Mapping[str, str] = {
     "logical_source_port": "network_src_port_id",
     "logical_destination_port": "network_dst_port_id",
 }
+"""networking-sfc's name of a field -> Tacker's, where their values are the same."""
 
 _PATH, _GROUP = "Forwarding_path1", "VNFFG1"
 

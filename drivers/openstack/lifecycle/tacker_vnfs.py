@@ -33,10 +33,15 @@ class TackerFailed(DeploymentError):
 
 
 class TackerVnfs(ABC):
-    """Functions of a run as VNFs; each has the name of its machine."""
+    """Functions of a run as VNFs; each has the name of its machine.
+
+    TackerLifecycle makes one when it needs it, and calls `make` or `made_resources`. `make` calls,
+    for each machine, `document`, `onboard` and `instantiate`, which subclasses define by the API
+    that they use.
+    """
 
     kinds: ClassVar[tuple[Kind, ...]]
-    """Kinds of the VNF, and of what else Tacker needs under the machine's name."""
+    """Kind of the VNF, then the kinds of what else Tacker needs under the machine's name."""
 
     def __init__(self, context: LifecycleContext, flavors: Flavors) -> None:
         self.context = context
@@ -61,7 +66,8 @@ class TackerVnfs(ABC):
         return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """Return `resources`, and those whose names Tacker chose."""
+        """Return `resources`, and those whose names Tacker chose; there are none of the latter by
+        default."""
         return self.resources(plan)
 
     @abstractmethod
@@ -70,11 +76,12 @@ class TackerVnfs(ABC):
 
     @abstractmethod
     def onboard(self, name: str, document: Any) -> str:
-        """Hand the document over to Tacker; gives the id of the descriptor."""
+        """Hand the document over to Tacker, and return the id of the descriptor there."""
 
     @abstractmethod
     def instantiate(self, name: str, descriptor: str, vim: str) -> None:
-        """Make a VNF of the descriptor, and return when it is active. Raises TackerFailed."""
+        """Make the VNF `name` of the descriptor with this id, in the VIM with this id, and return
+        when it is active. Raises TackerFailed."""
 
     def _make(self, plan: MachinePlan, document: Any, vim: str) -> Machine:
         """Make the VNF of one machine, once more if it fails, and find the server and ports that
@@ -90,6 +97,7 @@ class TackerVnfs(ABC):
                 if attempt == REPLACEMENTS:
                     raise
                 cloud.log(f"openstack: {error.message}; making a new one")
+                # The VNF alone is removed: its descriptor serves for the new one.
                 operations.await_removal(cloud, self.kinds[0], name, REMOVAL_TIMEOUT_S)
         made_s = time.monotonic() - started
         ports = {

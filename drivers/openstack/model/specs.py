@@ -55,7 +55,7 @@ class MachineSpec:
     image: str
     """Name or id of the image."""
     flavor: str | None
-    """Name or id; None: the smallest that has the next two."""
+    """Name or id; None: the smallest that has `vcpus` and `memory_mib`."""
     vcpus: int
     memory_mib: int
     """Minimum, as are the vCPUs; both are 0 if a flavor is named and the workflow sets no size."""
@@ -64,7 +64,7 @@ class MachineSpec:
     vnfd: Path | None
     """TOSCA descriptor, for Tacker; None for an endpoint."""
     user_data: str | None = None
-    """The descriptor's own, for cloud-init."""
+    """The descriptor's own, for cloud-init; None: it has none."""
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ _SHELLS = ("sh", "ash", "dash", "bash")
 
 
 def joined(framework: str, own: str | None) -> str:
-    """Join `framework`, a script for `/bin/sh`, with the descriptor's `own`, which has a
-    `mime_subtype`.
+    """Join `framework`, sfcperf's script for `/bin/sh`, with the descriptor's user data, `own`
+    (None: it has none), of a format that has a `mime_subtype`.
 
     Two shell scripts become one, which guests without cloud-init can run too. Other formats
     (`#cloud-config`, another interpreter) go beside ours as multipart (cloud-init, "User data
@@ -31,7 +31,8 @@ def joined(framework: str, own: str | None) -> str:
 
 
 def _shell(head: str) -> tuple[str | None, list[str]]:
-    """The shell that a first line names, and its options as commands; None for no shell."""
+    """Return the shell that a first line names, and its options as commands (`set -e`); None, and
+    no options, if it names no shell."""
     words = head.removeprefix("#!").split()
     if not head.startswith("#!") or not words:
         return None, []

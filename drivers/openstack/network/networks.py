@@ -68,6 +68,7 @@ def prepare_networks(
         lambda: builder.management(data_prefix),
     )
     builder.check_apart(data, management)
+    # `builder.groups` has the group of the data network first.
     groups = {
         network.id: builder.security_group(name, rule)
         for network, (name, rule) in zip((data, management), builder.groups.items(), strict=True)
@@ -141,8 +142,8 @@ class _NetworkBuilder:
         self.context.intend(wanted)
 
     def keypair(self, public_key: str) -> None:
-        """Make the key pair, in place of one that an earlier process of this run made with another
-        key."""
+        """Make the key pair, in place of one with another key, which an earlier process of this run
+        may have made."""
         compute, name = self.cloud.connection.compute, self.names.run
         found = self.cloud.call(
             f"looking for key pair {name}",
@@ -155,7 +156,8 @@ class _NetworkBuilder:
         )
 
     def data(self, prefix: str, network_id: str | None) -> Any:
-        """Return the data network: one of the run's own, or that of existing endpoints."""
+        """Return the data network, and note its prefix and subnet: one of the run's own, or, with
+        `network_id`, that of existing endpoints."""
         self.data_prefix = prefix
         if network_id is None:
             return self._own_network(DATA, prefix, gateway=False)
@@ -183,11 +185,12 @@ class _NetworkBuilder:
         return own
 
     def _own_network(self, which: str, prefix: str, *, gateway: bool) -> Any:
-        """Make a network with one subnet. The cloud assigns addresses from the upper half of it, so
-        that those of endpoints in the lower half stay free."""
+        """Make a network with one subnet, DATA or MANAGEMENT. The cloud assigns addresses from the
+        upper half of it, so that those of endpoints in the lower half stay free."""
         name = self.names.of(which)
         made = self._network(name)
         hosts = IPv4Network(prefix)
+        # The last address of the network is that for broadcasts.
         last = hosts.num_addresses - 2
         body: dict[str, Any] = {
             "network_id": made.id,
@@ -243,6 +246,7 @@ class _NetworkBuilder:
                 )
 
     def _subnets(self, network: Any) -> list[Any]:
+        """List the IPv4 subnets of a network."""
         return self.cloud.call(
             f"listing subnets of {network.name}",
             lambda: list(self.network.subnets(network_id=network.id, ip_version=4)),
@@ -262,6 +266,7 @@ class _NetworkBuilder:
         subnet = self.subnets[MANAGEMENT]
 
         def interface() -> Any:
+            """Return the router's port in the subnet; None if it has none."""
             ports = self.network.ports(device_id=router.id)
             inside = (p for p in ports if any(ip["subnet_id"] == subnet for ip in p.fixed_ips))
             return next(inside, None)
@@ -273,17 +278,18 @@ class _NetworkBuilder:
         )
 
     def security_group(self, name: str, lets_in: Mapping[str, Any]) -> str:
-        """Make a security group with one rule for incoming IPv4, and return its id; everything may
-        go out by default."""
+        """Make a security group with one rule for incoming IPv4, and return its id. `lets_in`:
+        protocol and ports of the rule, empty for all. Everything may go out by default."""
         call = self.network.create_security_group
         group = operations.create(
             self.cloud, Kind.SECURITY_GROUP, name, call, description=self.description
         )
 
         def rule() -> Any:
+            """Return the rule if the group has it; else None."""
             rules = self.network.security_group_rules(security_group_id=group.id)
-            wanted = ("ingress", None, lets_in.get("protocol"))
-            fitting = (r for r in rules if (r.direction, r.remote_group_id, r.protocol) == wanted)
+            sought = ("ingress", None, lets_in.get("protocol"))
+            fitting = (r for r in rules if (r.direction, r.remote_group_id, r.protocol) == sought)
             return next(fitting, None)
 
         self.cloud.ensure(

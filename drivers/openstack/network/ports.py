@@ -31,18 +31,20 @@ def ensure_ports(
     """Return a machine's ports, by the names in `spec.ports`; those that are missing are made in
     one request."""
     cloud = context.cloud
-    wanted = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
+    bodies = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
+    # Name -> port, of those that `find` has seen.
     present: dict[str, Any] = {}
 
     def find() -> dict[str, Any] | None:
-        present.update(find_named(cloud, Kind.PORT, wanted))
-        return present if len(present) == len(wanted) else None
+        """Return all ports by name; None if one is missing."""
+        present.update(find_named(cloud, Kind.PORT, bodies))
+        return present if len(present) == len(bodies) else None
 
     def make() -> dict[str, Any]:
         description = f"sfcperf, run {context.names.tag}"
         missing = [
             {**body, "description": description}
-            for name, body in wanted.items()
+            for name, body in bodies.items()
             if name not in present
         ]
         made = list(cloud.connection.network.create_ports(missing))
@@ -113,6 +115,7 @@ def ensure_floating_ip(context: LifecycleContext, name: str, port: Port) -> str:
         cloud,
         Kind.FLOATING_IP,
         name,
+        # Floating IPs have no name: it is in the description.
         lambda: cloud.connection.network.create_ip(
             floating_network_id=outside.id, port_id=port.id, description=name
         ),

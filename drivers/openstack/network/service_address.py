@@ -12,6 +12,7 @@ from sfcperf.drivers.openstack.network.networks import find_network
 from sfcperf.errors import EnvironmentLacks
 
 _ANY_PORT = 9
+"""Port to which nothing is sent, because connect(2) needs one."""
 
 
 def service_address(config: Config) -> str:
@@ -27,6 +28,7 @@ def service_address(config: Config) -> str:
             f"listing subnets of {network.name}",
             lambda: list(cloud.connection.network.subnets(network_id=network.id, ip_version=4)),
         )
+    # The first address of a subnet stands for all.
     for subnet in subnets:
         if address := _source(str(IPv4Network(subnet.cidr)[1])):
             return address

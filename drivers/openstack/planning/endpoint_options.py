@@ -99,6 +99,8 @@ def options_of(spec: EndpointSpec) -> EndpointOptions:
 
 
 def _existing(spec: EndpointSpec, options: Mapping[str, Any]) -> ExistingMachine:
+    """Return the existing machine that stands in the options. Raises WorkflowError if the workflow
+    sets resources or an address for it."""
     for name, value in (("resources", spec.resources), ("address", spec.address)):
         if value is not None:
             raise WorkflowError(

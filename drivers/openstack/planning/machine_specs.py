@@ -58,6 +58,9 @@ def scenario_machines(scenario: Scenario, config: Config) -> ScenarioMachines:
 
 
 def _endpoint(spec: EndpointSpec, config: Config) -> MachineSpec | ExistingMachine:
+    """Return the existing machine of an endpoint, or the spec of its VM. Resources that the
+    workflow sets are a minimum. If it sets none, a named flavor alone sets the size, and without
+    one ENDPOINT_RESOURCES are the minimum. Raises WorkflowError if no image is set."""
     options = options_of(spec)
     if options.machine is not None:
         return options.machine
@@ -91,14 +94,16 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
     descriptor = read_descriptor(vnfd)
     image = config.image or descriptor.image
     default = Resources()
-    own_size = Resources(
+    vnfd_size = Resources(
         descriptor.vcpus or default.vcpus, descriptor.memory_mib or default.memory_mib
     )
-    # Resources in the workflow override those in the descriptor.
-    has_own_size = spec.resources != own_size
-    sized_by_vnfd = config.flavor is None and not has_own_size
+    # `spec.resources` are those of the workflow, or of the descriptor where the workflow sets none.
+    # So they differ from the descriptor's only if the workflow overrides these.
+    workflow_sets_size = spec.resources != vnfd_size
+    sized_by_vnfd = config.flavor is None and not workflow_sets_size
     flavor = descriptor.flavor if sized_by_vnfd else config.flavor
-    resources = spec.resources if has_own_size or flavor is None else SIZE_OF_FLAVOR
+    resources = spec.resources if workflow_sets_size or flavor is None else SIZE_OF_FLAVOR
+    # Whether this machine takes the field from the descriptor.
     used = {"user_data": True, "flavor": sized_by_vnfd, "image": config.image is None}
     _check_descriptor(descriptor, used, f"/vnfs/{spec.vnf}/vnfd", vnfd)
     if image is None:
@@ -124,8 +129,9 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
 def _check_descriptor(
     descriptor: Descriptor, used: Mapping[str, bool], where: str, vnfd: Path
 ) -> None:
-    """Raises WorkflowError for a field that is used but has no fixed value; sizes are checked when
-    the workflow is loaded."""
+    """Raises WorkflowError for a field that is used but has no fixed value, and for user data of an
+    unknown format. `used`: field -> whether the machine takes it from the descriptor. Sizes are
+    checked when the workflow is loaded."""
     for field in sorted(descriptor.left_open & used.keys()):
         if used[field]:
             raise WorkflowError(
@@ -147,6 +153,7 @@ def most_machines(scenarios: Iterable[ScenarioMachines]) -> dict[MachineSpec, in
     kept: Counter[tuple[MachineSpec, str | None]] = Counter()
     for machines in scenarios:
         ends = zip((machines.client, machines.server), machines.addresses, strict=True)
+        # The larger count of each machine: those that are there are used again.
         kept |= Counter(
             [
                 *((end, address) for end, address in ends if isinstance(end, MachineSpec)),

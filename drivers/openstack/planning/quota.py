@@ -13,6 +13,7 @@ from sfcperf.drivers.openstack.model.specs import MachineSpec
 from sfcperf.errors import EnvironmentLacks
 
 UNLIMITED = -1
+"""What nova and neutron give as a limit where there is none."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,11 @@ class QuotaLimit:
     """One limit of a project."""
 
     what: str
+    """What is limited, for messages: `vCPUs`."""
     needed: int
     used: int
     limit: int
+    """The most that the project may have; UNLIMITED: any number."""
 
     @property
     def suffices(self) -> bool:
@@ -49,7 +52,7 @@ def check_quota(cloud: Cloud, machines: Mapping[MachineSpec, int], config: Confi
 
 @dataclass(frozen=True)
 class _Demand:
-    """What a run needs of neutron."""
+    """How much a run needs of one kind of neutron's resources."""
 
     what: str
     """What is needed, for messages."""
@@ -104,6 +107,7 @@ def _compute(cloud: Cloud, machines: Mapping[MachineSpec, int]) -> list[QuotaLim
 
 
 def _network(cloud: Cloud, needs: Sequence[_Demand]) -> list[QuotaLimit]:
+    """Return neutron's limits of what is needed, where it has such a quota."""
     connection = cloud.connection
     quota = cloud.call(
         "reading neutron's quota",

@@ -16,7 +16,8 @@ from sfcperf.workflow.model import Resources, Scenario
 
 
 def validate(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Raises WorkflowError for what VMs and networking-sfc cannot build, or would build alike."""
+    """Raises WorkflowError for what VMs and networking-sfc cannot build, and for scenarios that
+    differ but would be built alike."""
     if (config.management_network is None) == (config.external_network is None):
         raise WorkflowError(
             "exactly one network for SSH to the VMs is needed",
@@ -31,6 +32,7 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
             hint='leave it out, or set "external_network"',
         )
     for scenario in scenarios:
+        # It refuses options and descriptors that do not make a machine; its result is not needed.
         scenario_machines(scenario, config)
         encapsulation.check(scenario)
         _check_classifier(scenario)
@@ -50,7 +52,8 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
 
 
 def data_prefix(scenario: Scenario, tag: str = "") -> str:
-    """IPv4 prefix of the data network: the client's."""
+    """Return the IPv4 prefix of the data network, which is the client's, in the run with this
+    tag."""
     client = ipaddress.IPv4Interface(f"{addresses(scenario, tag)[0]}/{PREFIX_LENGTH}")
     return str(client.network)
 
@@ -81,7 +84,7 @@ def _check_endpoints(scenario: Scenario) -> None:
             where="/endpoints/server/address",
             allowed=f"an address in {network}",
         )
-    pool = list(network.subnets())[1]
+    pool = list(network.subnets())[1]  # the upper half
     for end in (scenario.client, scenario.server):
         if end.address and ipaddress.IPv4Address(end.address) in pool:
             raise WorkflowError(
@@ -95,10 +98,11 @@ def _check_endpoints(scenario: Scenario) -> None:
 def addresses(scenario: Scenario, tag: str = "") -> tuple[str, str]:
     """IPv4 addresses of client and server in the data network of the run with this tag.
 
-    If the workflow sets none, each run has its own: networking-sfc compares the flow classifiers of
-    all chains of a project by prefix and protocol alone, not by network or port, so that two runs
-    at the same time would conflict.
+    If the workflow sets none, each run has its own, by its tag: networking-sfc compares the flow
+    classifiers of all chains of a project by prefix and protocol alone, not by network or port, so
+    that two runs at the same time would conflict.
     """
+    # One of the networks from 10.64.0.0/24 to 10.127.255.0/24, by the tag.
     number = int.from_bytes(hashlib.sha256(tag.encode()).digest()[:2], "big") % (64 * 256)
     own = f"10.{64 + number // 256}.{number % 256}"
     return scenario.client.address or f"{own}.1", scenario.server.address or f"{own}.2"
@@ -123,6 +127,7 @@ def _check_topology(scenario: Scenario) -> None:
 
 
 def _check_hosts(scenario: Scenario, config: Config) -> None:
+    """Refuse `hosts` that leave out a node which the scenario uses."""
     if not config.hosts:
         return
     used = {scenario.client.node, scenario.server.node}
@@ -158,8 +163,8 @@ def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
         if config.flavor:
             for spec in scenario.chain.functions:
                 sizes.setdefault(spec.vnf, set()).add(spec.resources)
-    for name, wanted in sizes.items():
-        if len(wanted) > 1:
+    for name, resources in sizes.items():
+        if len(resources) > 1:
             raise WorkflowError(
                 f"the scenarios differ in the resources of {name}, but with a named flavor all its "
                 "VMs would be alike",
@@ -170,7 +175,8 @@ def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
 
 
 def _places(scenario: Scenario) -> tuple[str, ...]:
-    """Nodes of client, server and chain."""
+    """Return the nodes of client, server and functions. Without functions, the node that the
+    topology has for a chain stands in."""
     chain = sorted({spec.node for spec in scenario.chain.functions})
     chain = chain or [scenario.topology.placement.get("chain", scenario.client.node)]
     return (scenario.client.node, scenario.server.node, *chain)

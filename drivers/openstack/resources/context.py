@@ -17,7 +17,8 @@ from sfcperf.drivers.openstack.model.specs import ResourceNames
 
 
 class Kind(StrEnum):
-    """Kinds of resources in the order of removal: what uses a resource goes before it."""
+    """Kinds of resources, in the order of removal: a resource is removed after those that use
+    it."""
 
     VNFFG = "vnffg"
     VNFFGD = "vnffgd"

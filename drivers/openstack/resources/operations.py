@@ -69,12 +69,13 @@ def ensure(cloud: Cloud, kind: Kind, name: str, make: Callable[[], T]) -> T:
 
 
 def create(cloud: Cloud, kind: Kind, name: str, call: Callable[..., T], **fields: Any) -> T:
-    """The resource of this name, made by `call(name=name, **fields)` if it is not there."""
+    """Return the resource of this name, made by `call(name=name, **fields)` if it is not there."""
     return ensure(cloud, kind, name, lambda: call(name=name, **fields))
 
 
 def create_in_tacker(server: TackerServer, kind: Kind, name: str, **fields: Any) -> TackerObject:
-    """The object of Tacker's legacy API of this name, made with these fields if it is not there."""
+    """Return the object of this name in Tacker's legacy API, made with these fields if it is not
+    there."""
     body = {str(kind): {"name": name, **fields}}
 
     def make() -> TackerObject:
@@ -91,7 +92,8 @@ def delete(cloud: Cloud, kind: Kind, name: str, found: Any) -> None:
 
 
 def await_removal(cloud: Cloud, kind: Kind, name: str, timeout_s: float) -> None:
-    """Delete all of this name, step by step, and return when they are gone."""
+    """Delete all resources of this name, by repeated requests, and return when they are gone.
+    Raises DeploymentError at the timeout."""
 
     def look() -> bool | None:
         present = list(TYPES[kind].find(cloud, [name]))

@@ -48,8 +48,8 @@ def _filtered(
     delete: Callable[[Cloud, Any], object],
     name_of: Callable[[Any], str] = lambda found: str(found.name),
 ) -> ResourceType:
-    """Find resources by a request that may give others too: the filters of clouds match parts of
-    names, upper and lower case alike, or nothing."""
+    """Find resources by a request that may give others too, because the filters of clouds may match
+    parts of names, ignore case, or have no effect. `name_of` reads the name of a resource."""
 
     def find(cloud: Cloud, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         candidates = ((name_of(found), found) for found in listing(cloud, names))
@@ -59,7 +59,8 @@ def _filtered(
 
 
 def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
-    """Delete by openstacksdk's call `delete_ONE` of the service (`network`, `compute`)."""
+    """Return what deletes a resource by openstacksdk's call `delete_KIND` of the service
+    (`network`, `compute`)."""
 
     def delete(cloud: Cloud, found: Any) -> None:
         calls = getattr(cloud.connection, service)
@@ -71,8 +72,9 @@ def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
 def _neutron(
     call: str, key: str = "name", delete: Callable[[Cloud, Any], object] | None = None
 ) -> ResourceType:
-    """Find and delete by openstacksdk's calls `CALLs` and `delete_CALL`; `key` is where the name
-    is. The project is named, because an administrator sees other projects' resources too."""
+    """Find and delete by openstacksdk's calls `CALLs` and `delete_CALL`, or by `delete` if it is
+    given; `key` is the field that has the name. The project is named, because an administrator sees
+    other projects' resources too."""
 
     def listing(cloud: Cloud, names: Collection[str]) -> Iterator[Any]:
         connection = cloud.connection
@@ -108,6 +110,8 @@ def _delete_network(cloud: Cloud, found: Any) -> None:
 
 
 def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
+    """List the servers whose names begin with what all these names begin with, except deleted
+    ones."""
     # The filter is a regular expression, of which some novas (26 too) find nothing by `a|b`.
     pattern = f"^{commonprefix(list(names))}"  # noqa: RUF071 - not of paths
     listed = cloud.connection.compute.servers(details=True, name=pattern)
@@ -115,14 +119,15 @@ def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
 
 
 def _keypairs(cloud: Cloud, _names: Collection[str]) -> Iterable[str]:
-    # A key pair is addressed by its name; its id in the database is of no use.
+    """List the names of all key pairs of the user. A name stands for the key pair, because nova
+    addresses it by its name and not by its id in the database."""
     return (pair.name for pair in cloud.connection.compute.keypairs())
 
 
 def _stacks(cloud: Cloud, name: str) -> Iterable[Any]:
-    """Yield the stacks of this name, with outputs. Names of stacks are unique in a project. A stack
-    that is DELETE_COMPLETE blocks its name until heat has archived it, but openstacksdk no longer
-    finds it by id."""
+    """Yield the stacks of this name, with outputs. A stack that is DELETE_COMPLETE blocks its name
+    until heat has archived it, because names are unique in a project. openstacksdk does not find it
+    by id any more, so it is yielded as it is listed."""
     from openstack.exceptions import NotFoundException
 
     heat = cloud.connection.orchestration

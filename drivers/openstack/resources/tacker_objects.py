@@ -53,7 +53,8 @@ class TackerObject:
 def _legacy(
     kind: str, delete: Callable[[Cloud, TackerObject], object] | None = None
 ) -> ResourceType:
-    """Find and delete by tackerclient's calls `list_KINDs` and `delete_KIND`."""
+    """Find and delete by tackerclient's calls `list_KINDs` and `delete_KIND`, or by `delete` if it
+    is given."""
 
     def listing(cloud: Cloud, name: str) -> Iterable[TackerObject]:
         bodies = TackerServer(cloud).once(
@@ -68,6 +69,7 @@ def _legacy(
 
 
 def _unless_gone(cloud: Cloud, action: Callable[[Any], object]) -> None:
+    """Call `action` with a client of Tacker; nothing is raised if its object is gone (404)."""
     from openstack.exceptions import NotFoundException
 
     with suppress(NotFoundException):
@@ -100,7 +102,7 @@ def _force(cloud: Cloud, vnf: TackerObject) -> None:
 
 
 def _listed(bodies: Any, key: str) -> list[Mapping[str, Any]]:
-    """tackerclient gives some lists bare, and some in a mapping."""
+    """Return the list in an answer: tackerclient gives some lists bare, and some in a mapping."""
     listed: list[Mapping[str, Any]] = bodies[key] if isinstance(bodies, dict) else bodies
     return listed
 
@@ -118,7 +120,8 @@ def _instances(cloud: Cloud, name: str) -> list[TackerObject]:
 
 
 def lcm_operations(cloud: Cloud, instance_id: str) -> list[Mapping[str, Any]]:
-    """What `vnflcm` did with an instance, oldest first."""
+    """Return the operations of `vnflcm` on an instance, as ETSI's LcmOpOcc, oldest first; without
+    retries."""
     bodies = TackerServer(cloud).once(
         lambda client: client.list_vnf_lcm_op_occs(filter=f"(eq,vnfInstanceId,{instance_id})")
     )
@@ -147,6 +150,7 @@ def _delete_instance(cloud: Cloud, instance: TackerObject) -> None:
 
 def _packages(cloud: Cloud, name: str) -> list[TackerObject]:
     """VNF packages with exactly this name in their user data."""
+    # Lists leave the user data out, unless all fields are asked for.
     bodies = TackerServer(cloud).once(lambda client: client.list_vnf_packages(all_fields=None))
     return [
         TackerObject(body["id"], name, body["onboardingState"])

@@ -26,6 +26,7 @@ LINK_TYPE = "LINUX_SLL2"
 START_TIMEOUT_S = 30.0
 _COMMAND_TIMEOUT_S = 30.0
 _POLL_S = 0.02
+# Index and name of an interface in a line of `ip -o link`.
 _LINK = re.compile(r"^(\d+): ([^:@\s]+)[:@]", re.MULTILINE | re.ASCII)
 
 
@@ -50,6 +51,7 @@ class Capture:
     pcap: Path
     """File of the captured packets, which grows; link type LINUX_SLL2."""
     stderr: Path
+    """File of tcpdump's messages."""
 
     @property
     def is_listening(self) -> bool:
@@ -94,7 +96,8 @@ def capturing(
     points: Sequence[CapturePoint], expression: str, folder: Path
 ) -> Iterator[list[Capture]]:
     """Capture at all points the packets that a filter of pcap-filter(7) selects, into files
-    `POINT.pcap` in the folder. Inside, all of them listen. Raises MeasurementError."""
+    `POINT.pcap` in the folder. Inside, all of them listen; at the end they are stopped, and the
+    files are complete. Raises MeasurementError."""
     captures: list[Capture] = []
 
     def start(point: CapturePoint) -> None:
@@ -114,6 +117,7 @@ def capturing(
 
 
 def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
+    """Start tcpdump at a point; it does not listen yet."""
     pcap, stderr = folder / f"{point.name}.pcap", folder / f"{point.name}.txt"
     for path in (pcap, stderr):
         path.unlink(missing_ok=True)
@@ -127,6 +131,7 @@ def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
 
 
 def _await_listening(captures: Sequence[Capture]) -> None:
+    """Return when all captures listen. Raises MeasurementError after START_TIMEOUT_S."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while silent := [capture.point.name for capture in captures if not capture.is_listening]:
         if time.monotonic() > deadline:
@@ -137,6 +142,7 @@ def _await_listening(captures: Sequence[Capture]) -> None:
 
 
 def _interfaces(point: CapturePoint) -> dict[int, str]:
+    """Return index -> name of the point's interfaces. Raises MeasurementError if one is missing."""
     # /sys would show those of another namespace; `ip` is in busybox too.
     links = point.host.run(["ip", "-o", "link"], timeout_s=_COMMAND_TIMEOUT_S).text
     indexes = {name: int(index) for index, name in _LINK.findall(links)}

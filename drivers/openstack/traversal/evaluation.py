@@ -95,9 +95,9 @@ def _follow(
 ) -> list[str]:
     """Return the problems of one packet, and add its crossings to `crossed`."""
     source, interface = path.source
-    left = [o for o in observations[source][mark] if o.outgoing and o.interface == interface]
-    if len(left) != 1:
-        return [f"the {source} sent the packet {len(left)} times instead of once"]
+    sent = [o for o in observations[source][mark] if o.outgoing and o.interface == interface]
+    if len(sent) != 1:
+        return [f"the {source} sent the packet {len(sent)} times instead of once"]
     problems: list[str] = []
     before, ttl, spi = f"the {source}", TTL, None
     for step in path.steps:
@@ -164,8 +164,8 @@ def _misled(step: PathStep, crossing: _Crossing, spi: int | None) -> list[str]:
 
 
 def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
-    """Say that a packet did not come directly from the one before, if it has another TTL than it
-    left there with."""
+    """Return a problem if a packet reached `receiver` with another TTL than `expected`, with which
+    it left `before`: then it did not come from there directly. Empty if it did."""
     if ttl == expected:
         return []
     return [
@@ -175,6 +175,7 @@ def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
 
 
 def _hop(name: str, crossings: Sequence[_Crossing]) -> HopObservation:
+    """Return what was observed at one function, with the TTLs of the first packet."""
     if not crossings:
         return HopObservation(name, None, None, None, 0)
     before, after = crossings[0].before, crossings[0].after

@@ -23,6 +23,7 @@ _IPV4 = 0x0800
 _RECEIVED, _SENT = 0, 4
 """Packet types; packets for another host (3) are neither."""
 _TTL = 8
+"""Place of the TTL in an IPv4 packet."""
 _ETHERNET_BYTES = 14
 
 

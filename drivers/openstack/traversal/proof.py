@@ -182,6 +182,7 @@ def _expected(
     steps: tuple[PathStep, ...],
     packets: Sequence[MarkedPacket],
 ) -> ExpectedPath:
+    """Return the path that these packets should take. `steps`: empty if they bypass the chain."""
     return ExpectedPath(
         (source.name, source.interface),
         (destination.name, destination.interface),
@@ -191,6 +192,7 @@ def _expected(
 
 
 def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
+    """Send frames from an endpoint by sfc-send, which reads each one with its length in front."""
     frames = b"".join(struct.pack(">I", len(p.data)) + p.data for p in packets)
     argv = [endpoint.host.program(binaries.find(SENDER)), "--interface", endpoint.interface]
     endpoint.host.run(argv, stdin=frames, timeout_s=_SEND_TIMEOUT_S)

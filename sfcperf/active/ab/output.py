@@ -33,8 +33,8 @@ _HEADER = ["Percentage served", "Time in ms"]
 _PERCENTS = [str(percent) for percent in range(101)]
 _TIME = re.compile(NUMBER, re.ASCII)
 _MANY = 51
-"""Least number of requests at which each percentile in ab's table is the time of a request; see
-`parse_percentiles`."""
+"""Least number of requests at which all percentiles in ab's table are right; `parse_percentiles`
+says why."""
 _US_PER_MS = 1e3
 
 
@@ -105,7 +105,7 @@ def parse_percentiles(table: str, requests: int = _MANY) -> Mapping[int, float]:
     percent, from 0 (the fastest request) to 100 (the slowest), to the time from the start of a
     request's connection to the end of its reply, us.
 
-    Raises MeasurementError for anything else, and for times that become shorter.
+    Raises MeasurementError for anything else, and for percentiles that do not increase.
     """
     try:
         rows = list(csv.reader(StringIO(table), strict=True))

@@ -193,7 +193,7 @@ class Ab(WebProbe):
 
     def _table(self, deployment: Deployment) -> Path:
         """Return the path on the client where ab is to write its table of percentiles. A table of
-        an earlier test is removed, so that it cannot pass for that of a failed test."""
+        an earlier test is removed, so that it is not read after a test that fails."""
         host = deployment.client.host
         table = host.workdir / _TABLE
         host.run(["mkdir", "-p", str(table.parent)], timeout_s=_COMMAND_TIMEOUT_S)

@@ -28,7 +28,7 @@ _BPS_PER_KBPS = 1e3
 
 @dataclass(frozen=True)
 class DitgOutput:
-    """What one log says of a flow: that of the receiver, or of the sender. Times are in steps of
+    """What one log says of a flow, the receiver's log or the sender's. Times are in steps of
     1 us."""
 
     packets: int
@@ -54,6 +54,7 @@ def parse(text: str, log: str) -> DitgOutput:
     if not found:
         raise MeasurementError(f"ITGDec's report of {log} has no totals")
     what = f"ITGDec's report of {log}"
+    # Read first, because the other lines of a log without packets have negative times and `-nan`.
     if read_lines(totals, what, _PACKETS)["packets"] == [0]:
         raise MeasurementError(f"{log} has no packet")
     values = {name: numbers[0] for name, numbers in read_lines(totals, what, _LINES).items()}

@@ -41,6 +41,7 @@ def _metrics(prefix: str, delay: str) -> tuple[Metric, ...]:
     delay `delay`."""
 
     def of_delay(name: str, words: str, *, primary: bool = False) -> Metric:
+        # ITGDec prints delays in steps of 1 us.
         return Metric(name, "us", words, better="lower", primary=primary, tick=1.0)
 
     return (
@@ -139,8 +140,9 @@ class Ditg(ServerProbe):
         return frozenset({parameters["protocol"]})
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start ITGRecv. Raises MeasurementError when the one-way delay is asked for and the
-        endpoints do not share a clock."""
+        """Choose the ports of the flow and of its signalling, and start ITGRecv. Raises
+        MeasurementError when the one-way delay is asked for and the endpoints do not share a clock,
+        when datagrams would be fragmented, or when a port is taken."""
         client, server = deployment.client, deployment.server
         if self.parameters["meter"] == ONE_WAY and not clock.shared((client.host, server.host)):
             raise MeasurementError(
@@ -150,6 +152,7 @@ class Ditg(ServerProbe):
             )
         if self.parameters["protocol"] == "udp":
             check_payload(client, self.parameters["payload_bytes"], UDP_HEADER_BYTES)
+        # D-ITG writes its logs into these folders.
         for host in (client.host, server.host):
             host.run(["mkdir", "-p", str(host.workdir)], timeout_s=_MKDIR_TIMEOUT_S)
         self._port = self.server_port(server.host)
@@ -185,6 +188,8 @@ class Ditg(ServerProbe):
                 + (f"; ITGRecv: {complaint}" if complaint else "")
             )
         sender = _decode(client, logs[0], raw_dir, "send")
+        # The sender's log has the packets that it sent; with the round-trip meter, it has those
+        # that came back.
         if self.parameters["meter"] == ROUND_TRIP:
             arrived, packets_sent = sender, sender.packets + sender.dropped
         else:
@@ -214,6 +219,7 @@ class Ditg(ServerProbe):
         )
 
     def _values(self, output: DitgOutput, packets_sent: int) -> dict[str, float | None]:
+        """Return the metrics of the trial's meter by name."""
         prefix = "delay" if self.parameters["meter"] == ONE_WAY else "rtt"
         return {
             f"{prefix}_us": output.delay_us,
@@ -228,6 +234,8 @@ class Ditg(ServerProbe):
     def _send(
         self, deployment: Deployment, raw_dir: Path, sender_log: Path, receiver_log: Path
     ) -> ToolOutput:
+        """Send the flow. ITGSend writes its log on the client, and makes ITGRecv write one on the
+        server. The caller has to check the exit status."""
         parameters = self.parameters
         argv = ["ITGSend", "-a", deployment.server.address, "-rp", str(self._port)]
         argv += ["-Sdp", str(self._signalling), "-T", parameters["protocol"].upper()]
@@ -240,6 +248,7 @@ class Ditg(ServerProbe):
         ]
         argv += ["-l", str(sender_log), "-x", str(receiver_log)]
         argv += ["-poll"] if parameters["busy_wait"] else []
+        # -D: TCP does not wait for more data before it sends (TCP_NODELAY).
         argv += ["-D"] if parameters["protocol"] == "tcp" else []
         return run_tool(
             deployment.client.host,

@@ -40,10 +40,12 @@ _ENGINE = {
 
 
 class HeavyHitterEngine(TraceProbe):
-    """Base of the probes that run an engine of heavy_hitter on a trace, without a chain."""
+    """Base of the probes that run an engine of heavy_hitter on a trace, without a chain. Their
+    `measure` calls `events`."""
 
     compiled = (BINARY,)
     trace_length = "trace_s"
+    # Schemas of the parameters that all of them have.
     trace_parameters: ClassVar[Mapping[str, Any]] = {
         **_ENGINE,
         **trace_parameters(
@@ -65,8 +67,9 @@ class HeavyHitterEngine(TraceProbe):
         super().check(parameters)
 
     def events(self, raw_dir: Path, *options: object) -> list[dict[str, Any]]:
-        """Run the tool on the trace, with further `options`, and return the events that it prints.
-        Raises MeasurementError when it fails."""
+        """Run the tool on the trace, with further `options`, and return the events that it prints,
+        one JSON object each. A copy of them stays in raw_dir. Raises MeasurementError when the tool
+        fails."""
         parameters = self.parameters
         words = ["--engine", parameters["engine"], "--trace", self._chunk.source]
         words += ["--spec", SPEC] if parameters["engine"] == "swx" else []
@@ -158,14 +161,17 @@ class HeavyHitterThroughput(HeavyHitterEngine):
             if not thread["frames"]:
                 doubts.append(f"thread {place} has no flow of the trace")
                 continue
-            had = (
+            # `all_ns_per_frame` is all CPU time of the thread, divided by its frames.
+            cpu_share = (
                 thread["frames"] * thread["all_ns_per_frame"] / 1e9 / self.parameters["duration_s"]
             )
-            if had < _LEAST_CPU:
-                doubts.append(f"thread {place} had its CPU for only {had:.0%} of the time")
+            if cpu_share < _LEAST_CPU:
+                doubts.append(f"thread {place} had its CPU for only {cpu_share:.0%} of the time")
         return tuple(doubts)
 
     def _notes(self, threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the facts for the record of the trial. `of_trace` of a thread is how many packets
+        of the trace are in its flows."""
         of_trace = [thread["of_trace"] for thread in threads]
         return {
             **self.facts,

@@ -43,7 +43,8 @@ def mitigation(
     span_s: float,
     bin_s: float,
 ) -> Mitigation:
-    """Judge what arrived of a plan. `arrivals` are packets with Unix times [ns].
+    """Judge what arrived of a plan. `arrivals` are the keys of packets, each with the Unix time at
+    which it reached the server [ns].
 
     Rates are given in steps of `bin_s`, over `span_s`. The large flow's first packet that arrives
     begins the step after `lead_s` (rounded to whole steps), so that the series of all trials can be
@@ -56,6 +57,7 @@ def mitigation(
     small = [
         time for time, packet in zip(times, plan.packets, strict=True) if packet.label != HEAVY
     ]
+    # Number of packets of the large flow before the first one that did not arrive.
     through = next((place for place, time in enumerate(heavy) if time is None), len(heavy))
     arrived = [time for time in heavy if time is not None]
     before = arrived[:through]

@@ -152,7 +152,7 @@ class HeavyHitterMitigation(ReplayProbe):
         """Make the packets of this trial, and get both endpoints ready to replay them. Raises
         MeasurementError."""
         plan = _traffic(self.parameters).plan(next(_trials))
-        self._get_ready(plan, 1, deployment, raw_dir)
+        self._get_ready(plan, 1, deployment, raw_dir)  # 1: at the plan's own speed
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Send the packets, and judge what arrived. Raises MeasurementError when nothing
@@ -184,9 +184,9 @@ class HeavyHitterMitigation(ReplayProbe):
 
 
 def losses(sent: ReplayOutcome, found: Mitigation, blocked: int | None) -> Iterator[str]:
-    """Say why packets that did not arrive may not be those that were blocked. `blocked` is the
-    number of packets that the functions say they blocked meanwhile, or None if no function blocks
-    flows."""
+    """Say why the losses may not show what was blocked: packets were lost elsewhere, or the heavy
+    hitter was not blocked. `blocked` is how many packets the functions blocked meanwhile by their
+    own counters; None if no function blocks flows."""
     missing = sent.sent - sent.arrived
     if blocked is None:
         if missing:
@@ -202,6 +202,7 @@ def losses(sent: ReplayOutcome, found: Mitigation, blocked: int | None) -> Itera
 
 
 def _traffic(parameters: Mapping[str, Any]) -> Traffic:
+    """Return the traffic that the probe's parameters describe."""
     names = ("rate_pps", "background_pps", "background_flows", "lead_s", "duration_s")
     settings = {name: parameters[name] for name in (*names, "frame_bytes")}
     return Traffic(**settings, port=parameters.get("port", USUAL_PORT))
@@ -211,11 +212,12 @@ def _blocked(deployment: Deployment) -> int | None:
     """Return how many packets the functions have blocked since they started; None if no function
     blocks flows."""
     counters = [function.counters() for function in deployment.functions]
-    blocked = [function[_BLOCKED] for function in counters if _BLOCKED in function]
+    blocked = [by_name[_BLOCKED] for by_name in counters if _BLOCKED in by_name]
     return sum(blocked) if blocked else None
 
 
 def _values(sent: ReplayOutcome, found: Mitigation) -> dict[str, float | None]:
+    """Return the metrics by name, except the two rates."""
     background = [fate.passed for fate in sent.fates if fate.label == BACKGROUND]
     lost = len(background) - sum(background)
     return {
@@ -227,6 +229,7 @@ def _values(sent: ReplayOutcome, found: Mitigation) -> dict[str, float | None]:
 
 
 def _notes(sent: ReplayOutcome, blocked: int | None) -> dict[str, Any]:
+    """Return the facts for the record of the trial. `blocked` is as in `losses`."""
     of_label = [fate.label for fate in sent.fates]
     return {
         "heavy_hitter_packets": of_label.count(HEAVY),

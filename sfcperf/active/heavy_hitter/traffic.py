@@ -24,6 +24,7 @@ _FIRST_SOURCE, _SOURCES = IPv4Address("198.18.0.0"), 1 << 17
 """First address, and number of addresses, of the network for benchmarks, 198.18.0.0/15 (RFC 2544,
 appendix C.2.2). Each trial takes one as the source."""
 _HEAVY_PORT, _FIRST_PORT = 1023, 1024
+"""Source ports of the large flow and of the first small flow."""
 MOST_BACKGROUND_FLOWS = 65_536 - _FIRST_PORT
 _FCS_BYTES, _ETHERNET_BYTES, _IP_BYTES, _UDP_BYTES = 4, 14, 20, 8
 _TTL, _UDP, _DONT_FRAGMENT = 64, 17, 0x4000
@@ -59,8 +60,7 @@ class Traffic:
 
     def plan(self, trial: int) -> ReplayPlan:
         """Return the packets in the order of sending. Trials with different numbers have different
-        source addresses: a function that still knows the flows of one trial has never seen those of
-        the other."""
+        source addresses, because a function may still remember the flows of earlier trials."""
         address = _FIRST_SOURCE + trial % _SOURCES
         heavy = self._times(self.heavy_packets, self.rate_pps, self.lead_s)
         small = self._times(self.background_packets, self.background_pps, 0)
@@ -80,6 +80,7 @@ class Traffic:
         return (begin_ns + number * _NS_PER_S // rate_pps for number in range(packets))
 
     def _packet(self, at_ns: int, source: IPv4Address, number: int, label: str) -> LabelledPacket:
+        """Make packet `number` of its kind, from 0. Small flows take turns."""
         port = _HEAVY_PORT if label == HEAVY else _FIRST_PORT + number % self.background_flows
         frame = self._frame(source, port, number)
         flow = flow_of(frame)

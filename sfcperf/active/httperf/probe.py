@@ -125,6 +125,7 @@ class Httperf(WebProbe):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__(parameters)
         self._calls: int = parameters.get("calls_per_connection", 1)
+        """Requests on each connection of the trial; `prepare` may find a better number."""
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -181,8 +182,8 @@ class Httperf(WebProbe):
         )
 
     def loss(self, output: HttperfOutput) -> Loss:
-        """Return the requests without a good reply. Requests that a broken connection did not send
-        any more count too."""
+        """Return the requests without a good reply. Requests that were never sent, because their
+        connection had broken, count too."""
         wanted = max(output.connections * self._calls, output.requests)
         lost = max(wanted - output.status["2xx"], output.errors.of_chain)
         return Loss(
@@ -251,10 +252,10 @@ class Httperf(WebProbe):
         return doubts
 
     def _rate_doubts(self, output: HttperfOutput) -> list[str]:
-        """Say that connections were opened more slowly than asked for, if they were. They were
-        opened during the test's duration less the life of the last one. The longest life is taken
-        for that (longer by the timeout if a connection timed out), so that the rate is not
-        underestimated."""
+        """Say that connections were opened more slowly than asked for, if they were. Opening them
+        took the test's duration less the life of the last connection. This life is not known, so
+        the longest one is taken (plus the timeout if a connection timed out). The rate may be
+        overestimated by that, but never underestimated."""
         timed_out = output.errors.client_timeout or output.errors.socket_timeout
         last_s = output.connection_max_s + (self.parameters["timeout_s"] if timed_out else 0)
         opening_s = output.duration_s - last_s

@@ -46,8 +46,11 @@ class Iperf3Load(LoadGenerator):
     protocols = frozenset({"udp"})
     shortest_s = 1.0
     _port: int
+    """Port of the server, after `prepare`."""
     _payload_bytes: int
+    """Payload of a datagram, after `prepare`."""
     _server: Process | None = None
+    """Server of the current test."""
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Choose a port. Raises MeasurementError when there is none, or when the frames do not fit
@@ -65,6 +68,7 @@ class Iperf3Load(LoadGenerator):
         """Run iperf3 with UDP for `duration_s`, rounded up to whole seconds. Raises
         MeasurementError when no datagram gets through."""
         streams = self.parameters["streams"]
+        # At least 1 bit/s for each stream, because iperf3 takes 0 for no limit.
         rate_bps = max(streams, round(rate_pps * self._payload_bytes * _BITS_PER_BYTE))
         test = Iperf3Test(self._test_parameters(rate_bps, ceil(duration_s)), self._port)
         arrivals = Arrivals(deployment.server.host, streams)
@@ -104,7 +108,8 @@ class Iperf3Load(LoadGenerator):
 
 
 def _received(output: UdpOutput, rcvbuf_errors: int, unread: int) -> int:
-    """Return the number of datagrams that the chain delivered. Those that iperf3 did not read are
-    added: of the datagrams that it counts as lost (missing before the last one that it read), those
-    that the server's socket buffer dropped, and those that were `unread` after the last one."""
+    """Return the number of datagrams that the chain delivered: those that iperf3 read, and two
+    kinds that it did not read. The server's socket buffer dropped `rcvbuf_errors`; iperf3 counts
+    these as lost, so no more of them are added than it counts. `unread` datagrams came after the
+    last one that iperf3 read."""
     return output.received + min(output.lost, rcvbuf_errors) + unread

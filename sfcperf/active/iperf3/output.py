@@ -91,6 +91,7 @@ class _Report:
         self._document = document
 
     def get(self, *path: str | int) -> Any:
+        """Return the member at a path: names in objects, places in lists."""
         value = self._document
         for step in path:
             try:
@@ -100,6 +101,7 @@ class _Report:
         return value
 
     def number(self, *path: str | int) -> float:
+        """Return the number at a path, which must be from 0 to 64 bits."""
         value = self.get(*path)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise MeasurementError(f"iperf3's report has no number at {_pointer(path)}")
@@ -189,9 +191,9 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
 
 
 def _sums(report: _Report, *, omitted: bool = False) -> list[_Report]:
-    """Return the server's sums over all streams, one per interval: of the intervals that count, or
-    of those that were omitted at the start. Losses are added up from them because in iperf 3.12,
-    the totals of UDP loss also count datagrams of the omitted seconds."""
+    """Return the server's sums over all streams, one for each interval that counts; with `omitted`,
+    one for each interval at the start that does not count. Losses are added up from these sums,
+    because in iperf 3.12 the totals of UDP loss also count datagrams of the omitted seconds."""
     intervals = report.rows("server_output_json", "intervals")
     sums = [_Report(interval.get("sum")) for interval in intervals]
     return [row for row in sums if row.get("omitted") is omitted]
@@ -230,6 +232,7 @@ def _received_and_lost(rows: Sequence[_Report]) -> tuple[int, int]:
     """Return how many datagrams were received and lost in these intervals together. A datagram that
     comes late is first counted as lost, and given back as a negative loss in the interval in which
     it comes, so only the sum over all intervals has a meaning."""
+    # `packets` of an interval are those received and those lost.
     expected = int(sum(row.number("packets") for row in rows))
     lost = max(0, int(sum(_lost(row) for row in rows)))
     return expected - lost, lost
@@ -255,4 +258,5 @@ def _signed(row: _Report, key: str) -> float:
 
 
 def _pointer(path: Sequence[str | int]) -> str:
+    """Return a path as errors show it: `/end/sum_sent`."""
     return "/" + "/".join(map(str, path))

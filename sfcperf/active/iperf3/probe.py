@@ -222,6 +222,7 @@ class Iperf3(ServerProbe):
         again = output.retransmits or 0
         segment_bytes = parameters.get("payload_bytes", mtu - _TCP_HEADERS_BYTES)
         segments = round(output.sent_bps * output.sent_s / _BITS_PER_BYTE / segment_bytes)
+        # The total exceeds the loss, because a trial that lost all is judged to have no result.
         return Loss(
             again,
             max(segments, again + 1),
@@ -259,6 +260,8 @@ class Iperf3(ServerProbe):
         )
 
     def _notes(self, output: Iperf3Output, losses: EndpointLosses) -> dict[str, Any]:
+        """Return the facts for the record of the trial, with `limit` if the endpoints may have
+        limited the rate "maximum"."""
         notes: dict[str, Any] = {
             "version": output.version,
             "port": self._port,

@@ -25,6 +25,8 @@ class Arrivals:
     """
 
     def __init__(self, host: Host, streams: int) -> None:
+        """Remember how many datagrams the kernel has received before. `streams` is the number of
+        flows of the test."""
         self._host = host
         # Each flow begins with a datagram that no report counts.
         self._before = _delivered(host) + streams
@@ -41,8 +43,8 @@ class Arrivals:
 
 
 def _delivered(host: Host) -> int:
-    """Return how many packets IP has handed to UDP so far: all that it delivered but those of TCP
-    and ICMP. Packets that no socket took or that a full buffer lost are included."""
+    """Return how many packets IP has handed to UDP so far: all packets that IP delivered, less
+    those of TCP and ICMP. Packets that no socket took or that a full buffer lost are included."""
     text = host.read_text("/proc/net/snmp")
     all_packets = protocol_counters(text, "Ip")["InDelivers"]
     others = protocol_counters(text, "Tcp")["InSegs"] + protocol_counters(text, "Icmp")["InMsgs"]

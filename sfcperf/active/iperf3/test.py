@@ -64,6 +64,7 @@ class Iperf3Test:
         return parse(output.stdout), losses
 
     def _client(self, deployment: Deployment, raw_dir: Path) -> ToolOutput:
+        """Run the client to its end. The exit status is not checked: the report has the error."""
         return run_tool(
             deployment.client.host,
             self._argv(deployment),
@@ -73,6 +74,7 @@ class Iperf3Test:
         )
 
     def _argv(self, deployment: Deployment) -> list[str]:
+        """Return the command of the client."""
         parameters = self.parameters
         argv = ["iperf3", "--client", deployment.server.address, "--port", str(self.port)]
         argv += ["--json", "--get-server-output", "--connect-timeout", str(_CONNECT_TIMEOUT_MS)]

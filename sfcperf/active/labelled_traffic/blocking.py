@@ -64,6 +64,7 @@ class BlockingCounts:
     that was stopped, so it cannot be less than the time between two packets of the flow."""
 
     def __add__(self, other: BlockingCounts) -> BlockingCounts:
+        """Return the counts of both together; `times_to_block_ms` of `other` come last."""
         return BlockingCounts(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
 
     @property
@@ -113,8 +114,10 @@ def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
         blocked.packets_stopped += fate.counts
         if flow.stopped_ns is None:
             flow.stopped_ns = fate.sent_ns
-    hit_first = sorted(flows.items(), key=lambda item: item[1].stopped_ns or 0)
-    for (_, label), flow in hit_first:
+    # In this order, `times_to_block_ms` are in the order in which flows were hit. Flows that were
+    # not hit have no time, so their place does not matter.
+    in_order = sorted(flows.items(), key=lambda item: item[1].stopped_ns or 0)
+    for (_, label), flow in in_order:
         _count(found[label], flow)
     return dict(found)
 
@@ -140,8 +143,8 @@ def attacks(by_label: Mapping[str, BlockingCounts]) -> BlockingCounts:
 
 
 def measures(by_label: Mapping[str, BlockingCounts]) -> dict[str, float | None]:
-    """Return the metrics of the probe `labelled_traffic` by name. None stands for what the traffic
-    does not tell, such as a share of attacks when there were none."""
+    """Return the metrics of the probe `labelled_traffic` by name. A value is None if the traffic
+    does not tell it: a share of the attacks, for instance, when there were none."""
     bad, good = attacks(by_label), by_label.get(BENIGN, BlockingCounts())
     times = percentiles(bad.times_to_block_ms, (95, 99))
     return {
@@ -165,4 +168,5 @@ def _mcc(bad: BlockingCounts, good: BlockingCounts) -> float | None:
 
 
 def _ratio(part: int, whole: int) -> float | None:
+    """Return the share of a part; None if there is no whole."""
     return part / whole if whole else None

@@ -156,10 +156,10 @@ class LabelledTraffic(ReplayProbe):
         """Send the trace, and count what the chain stopped. Raises MeasurementError when no packet
         was sent."""
         assert self._replay is not None, "prepare comes first"
-        before = _drops(deployment)
+        before = _received_and_dropped(deployment)
         found, doubts = self._replay.send()
         received, by_rules = (
-            now - then for now, then in zip(_drops(deployment), before, strict=True)
+            now - then for now, then in zip(_received_and_dropped(deployment), before, strict=True)
         )
         if not found.sent:
             raise MeasurementError("no packet of the trace left the client")
@@ -209,16 +209,16 @@ class LabelledTraffic(ReplayProbe):
 def result_of(
     by_label: Mapping[str, BlockingCounts],
 ) -> tuple[tuple[Sample, ...], dict[str, Any], dict[str, list[float]]]:
-    """Return the samples, notes and series of a trial."""
+    """Return the samples, notes and series of a trial from what was blocked by label."""
     times_ms = attacks(by_label).times_to_block_ms
     return (
         (*samples(_METRICS, measures(by_label)), *_of_kinds(by_label)),
-        _counts(by_label),
+        _packet_and_flow_counts(by_label),
         {"time_to_block_ms": times_ms} if times_ms else {},
     )
 
 
-def _drops(deployment: Deployment) -> tuple[int, int]:
+def _received_and_dropped(deployment: Deployment) -> tuple[int, int]:
     """Return how many packets the first function received, and how many the rules of all functions
     dropped, since the functions started. The first is 0 for a chain without functions."""
     counters = [function.counters() for function in deployment.functions]
@@ -246,7 +246,8 @@ def _of_kinds(by_label: Mapping[str, BlockingCounts]) -> Iterator[Sample]:
             yield of_kind(label, "time_to_block_ms", "ms", blocked.time_to_block_ms)
 
 
-def _counts(by_label: Mapping[str, BlockingCounts]) -> dict[str, Any]:
+def _packet_and_flow_counts(by_label: Mapping[str, BlockingCounts]) -> dict[str, Any]:
+    """Return the notes that count packets and flows. A hit attack is a true positive."""
     bad, good = attacks(by_label), by_label.get(BENIGN, BlockingCounts())
     return {
         "attack_packets": bad.packets,
@@ -263,6 +264,7 @@ def _counts(by_label: Mapping[str, BlockingCounts]) -> dict[str, Any]:
 
 
 def _sending(plan: ReplayPlan, found: ReplayOutcome) -> dict[str, Any]:
+    """Return the notes about what was sent, and how late."""
     return {
         "packets_sent": found.sent,
         "packets_arrived": found.arrived,

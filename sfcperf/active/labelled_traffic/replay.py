@@ -40,6 +40,7 @@ from sfcperf.workflow.defaults import with_defaults
 
 SENDER = "sfc-send"
 _MAC_BYTES = 12
+"""Length of both MAC addresses of a frame."""
 _TIMEOUT_S = 30.0
 _MARGIN_S = 60.0
 _BUFFER_KIB = 32_768
@@ -107,7 +108,7 @@ class Replay:
         """Restore the settings of the server and of all interfaces, and remove the packets and,
         unless `keep_captures`, the captures."""
         with suppress(MeasurementError):
-            self._settings.restore({})
+            self._settings.restore({})  # as they were, without exception
         for merging in self._merging:
             merging.restore()
         argv = ["rm", "-f", str(self._at_client)]
@@ -118,6 +119,7 @@ class Replay:
                 pcap.unlink()
 
     def _capture(self, hop: str) -> Path:
+        """Return the file of the capture at a hop, as TcpdumpMonitor names it."""
         return self._folder / f"tcpdump-{hop}.pcap"
 
     def _write(self, path: Path, macs: bytes) -> None:
@@ -134,6 +136,7 @@ class Replay:
                 file.write(struct.pack(">QI", due_ns, len(frame)) + frame)
 
     def _run_sender(self) -> None:
+        """Send all packets, each when it is due. Raises MeasurementError."""
         client = self._deployment.client
         output = run_tool(
             client.host,
@@ -153,9 +156,9 @@ class Replay:
             raise MeasurementError(f"{SENDER} failed: {output.complaint()}")
 
     def _keep_packets_apart(self) -> None:
-        """Turn off the merging of packets at all hops inside machines but the client: in the
-        server, and in functions on machines of their own. Otherwise captures and counters there
-        would show merged packets instead of those that were sent."""
+        """Turn off the merging of packets at all hops that are inside a machine, except the
+        client's: in the server, and in functions on machines of their own. Otherwise captures and
+        counters there would show merged packets instead of those that were sent."""
         for hop in self._deployment.hops:
             if hop.inside and hop.name != "client":
                 merging = Merging(hop.host)
@@ -168,12 +171,14 @@ class _EndCaptures(TcpdumpMonitor):
     room for twice the packets of the plan and _ROOM more."""
 
     def __init__(self, packets: int) -> None:
+        """`packets` is the number of packets of the plan."""
         record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
         most_bytes = FILE_HEADER_BYTES + (2 * packets + _ROOM) * record_bytes
         parameters = {"filter": ["ip"], "snaplen": SNAPLEN, "max_bytes": most_bytes}
         super().__init__(with_defaults(TcpdumpMonitor.parameters, parameters))
 
     def reading(self, hop: Hop) -> list[str]:
+        """Return the options by which tcpdump captures one direction, with times in ns."""
         # At the SFF, the client's packets come in, and packets to the server go out. On an
         # interface inside an endpoint (`hop.inside`), it is the other way round.
         way = "in" if (hop.name == "client") != hop.inside else "out"
@@ -187,6 +192,7 @@ class _EndCaptures(TcpdumpMonitor):
 
 
 def _hop(deployment: Deployment, name: str) -> Hop:
+    """Return the hop of this name. Raises MeasurementError if there is none."""
     found = next((hop for hop in deployment.hops if hop.name == name), None)
     if found is None:
         raise MeasurementError(f"the infrastructure has no hop {name!r} to capture at")
@@ -194,6 +200,7 @@ def _hop(deployment: Deployment, name: str) -> Hop:
 
 
 def _check_mtu(plan: ReplayPlan, *endpoints: Endpoint) -> None:
+    """Raise MeasurementError for a packet that does not fit the MTU of an endpoint."""
     for endpoint in endpoints:
         if plan.longest_ip_bytes > endpoint.mtu:
             raise MeasurementError(

@@ -100,6 +100,7 @@ def _plan(trace: _Version, label_file: _Version, seed: int, training_share: floa
     packets, keys = [], []
     trace_packets = LabelledTrace(pcap, labels.read(label_file[0]))
     left_out = trace_packets.left_out
+    # These reasons are in the record of a trial even if no frame was left out for them.
     left_out |= dict.fromkeys(("training", "not_ipv4", "martian"), 0)
     for packet in trace_packets:
         flow = packet.flow.canonical
@@ -137,7 +138,7 @@ def _is_martian(address: str) -> bool:
 def _check_whole(frame: bytes, pcap: Path) -> None:
     """Raise InputError for a frame, without VLAN tags, that lacks a part of its IPv4 packet: only
     whole packets can be sent."""
-    length = struct.unpack_from(">H", frame, 16)[0]
+    length = struct.unpack_from(">H", frame, 16)[0]  # total length in the IPv4 header
     if not length:
         raise InputError(
             "the capture has a packet whose IPv4 length is 0: it was captured before the network "
@@ -217,21 +218,25 @@ def replayed(
     for key, time_ns in before:
         if key in places:
             times[key].append(time_ns)
+    # Canonical flow -> direction of its first packet in the plan.
     began: dict[Flow, Flow] = {}
     for packet in planned.packets:
         began.setdefault(packet.flow.canonical, packet.flow)
-    out = Counter(key for key, _ in behind if key in places)
-    found: list[tuple[int, int, bool]] = []
+    arrivals = Counter(key for key, _ in behind if key in places)
+    # When each packet was sent, its place in the plan, and whether it passed.
+    sent_packets: list[tuple[int, int, bool]] = []
     duplicated = ambiguous = 0
     for key, own in places.items():
         sent_ns = sorted(times.get(key, ()))[: len(own)]
-        passed = min(out[key], len(sent_ns))
-        duplicated += out[key] - passed
+        # Packets with one key cannot be told apart: the first ones are taken to have passed.
+        passed = min(arrivals[key], len(sent_ns))
+        duplicated += arrivals[key] - passed
         ambiguous += len(sent_ns) if 0 < passed < len(sent_ns) else 0
-        found += [(at, own[i], i < passed) for i, at in enumerate(sent_ns)]
-    found.sort()
-    due = [at - planned.packets[place].time_ns / speed for at, place, _ in found]
-    earliest = min(due, default=0)
+        sent_packets += [(at, own[i], i < passed) for i, at in enumerate(sent_ns)]
+    sent_packets.sort()
+    # Each packet's time of sending, less its time in the trace at this speed.
+    shifts_ns = [at - planned.packets[place].time_ns / speed for at, place, _ in sent_packets]
+    least_ns = min(shifts_ns, default=0)
     return ReplayOutcome(
         fates=[
             PacketFate(
@@ -242,13 +247,13 @@ def replayed(
                 passed,
                 answer=p.flow != began[known],
             )
-            for at, place, passed in found
+            for at, place, passed in sent_packets
             if (p := planned.packets[place]).label is not None
         ],
-        sent=len(found),
-        arrived=sum(passed for _, _, passed in found),
-        not_sent=len(planned.packets) - len(found),
+        sent=len(sent_packets),
+        arrived=sum(passed for _, _, passed in sent_packets),
+        not_sent=len(planned.packets) - len(sent_packets),
         duplicated=duplicated,
         ambiguous=ambiguous,
-        late_ns=[round(at - earliest) for at in due],
+        late_ns=[round(shift - least_ns) for shift in shifts_ns],
     )

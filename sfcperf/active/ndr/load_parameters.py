@@ -14,8 +14,8 @@ DEFAULT = "iperf3"
 
 
 def load_schema(description: str, chooser: str) -> dict[str, Any]:
-    """Return the JSON Schema of the parameter. `chooser` is the name of the probe that has the
-    parameter; it cannot be chosen itself.
+    """Return the JSON Schema of the parameter `load`. `chooser` is the name of the probe that has
+    the parameter; it cannot be chosen itself.
 
     A probe whose package does not work is left out. A user who names it is told which probes can be
     chosen.
@@ -66,8 +66,8 @@ def _offering(chooser: str) -> Iterator[tuple[str, type[LoadGenerator]]]:
 
 
 def _branch(name: str, offers: type[LoadGenerator]) -> dict[str, Any]:
-    """Return the part of the schema by which a load that names this probe has the parameters of its
-    loads."""
+    """Return a part of the schema: a load whose `probe` is this name has the parameters of the
+    class `offers`."""
     parameters = dict(offers.parameters)
     properties = {"probe": {"const": name, "description": "Name of the probe."}}
     return {

@@ -48,7 +48,8 @@ _METRICS = {
 
 class _Parameters:
     """Descriptor that computes the schema of Ndr's parameters when it is asked for. The schema
-    contains those of all probes that offer loads; they are plug-ins, and are looked up then."""
+    contains the parameters of all probes that offer loads; these are plug-ins, which are looked up
+    only then."""
 
     def __get__(self, instance: Any, owner: type[Probe]) -> Mapping[str, Any]:
         load = load_schema(
@@ -128,7 +129,9 @@ class Ndr(Probe):
     parameters = _Parameters()
 
     _offers: LoadGenerator | None = None
+    """What offers the loads, after `prepare`."""
     _loads = 0
+    """Number of loads that were offered so far, which numbers their folders."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -142,8 +145,8 @@ class Ndr(Probe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse loads of which the least is not below the highest, and trials that are too short
-        for the probe that offers the loads. Raises InputError."""
+        """Refuse a least load that is not below the highest one, and trial durations that are too
+        short for the probe that offers the loads. Raises InputError."""
         if parameters["min_load_pps"] >= parameters["max_load_pps"]:
             raise InputError(
                 f"min_load_pps {parameters['min_load_pps']} is not below max_load_pps "
@@ -164,8 +167,8 @@ class Ndr(Probe):
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """Return the NDR, the PDR unless `pdr_loss_ratio` is 0, and latencies if the load can
         measure them."""
-        found = [_METRICS[name] for name, _ in _loss_ratios(parameters)]
-        return (*found, *(metric for _, _, metric in _latency_metrics(parameters)))
+        throughputs = [_METRICS[name] for name, _ in _loss_ratios(parameters)]
+        return (*throughputs, *(metric for _, _, metric in _latency_metrics(parameters)))
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -206,6 +209,7 @@ class Ndr(Probe):
         values: dict[str, float | None] = {
             f"{goal.name}_pps": goal.throughput_pps for goal in found.goals
         }
+        # Not strict: `later` is empty if there is no NDR.
         seen = dict(zip(_latency_percent(self.parameters), later, strict=False))
         for percent, percentile, metric in _latency_metrics(self.parameters):
             latency = seen[percent].latency_us if percent in seen else None
@@ -234,8 +238,10 @@ class Ndr(Probe):
     def _latencies(
         self, found: SearchResult, deployment: Deployment, raw_dir: Path
     ) -> list[OfferedLoad]:
-        """Offer loads at shares of the NDR, whose latency is measured. No load is offered if there
-        is no NDR, or the latency is not asked for."""
+        """Offer one load at each share of the NDR in `_latency_percent`, and return them in this
+        order; their records have the latency. Nothing is offered if there is no NDR, or if no
+        latency is measured."""
+        # The NDR is the first goal (`_loss_ratios`).
         ndr_pps = found.goals[0].throughput_pps
         if not ndr_pps:
             return []
@@ -251,6 +257,8 @@ class Ndr(Probe):
         ]
 
     def _document(self, found: SearchResult, later: Sequence[OfferedLoad]) -> Search:
+        """Return the content of search.json. `later` are the loads whose latency was measured after
+        the search."""
         parameters = self.parameters
         return Search(
             parameters["load"],
@@ -268,6 +276,8 @@ def _loss_ratios(parameters: Mapping[str, Any]) -> tuple[tuple[str, float], ...]
 
 
 def _settings(parameters: Mapping[str, Any]) -> Settings:
+    """Return the parameters in the terms of RFC 9971. The initial trials are no longer than the
+    final ones."""
     trial_s = float(parameters["trial_duration_s"])
     return Settings(
         _loss_ratios(parameters),
@@ -312,7 +322,7 @@ def _doubts(goals: Sequence[GoalResult]) -> list[str]:
 
 
 def _claim(goal: GoalResult) -> str:
-    """Say what is known of a goal's throughput by its bounds, of which one or both may be None."""
+    """Say what is known of a goal's throughput by its bounds, either of which may be None."""
     name = goal.name.upper()
     lower, upper = goal.lower_pps, goal.upper_pps
     if lower is None and upper is None:
@@ -325,6 +335,7 @@ def _claim(goal: GoalResult) -> str:
 
 
 def _notes(found: SearchResult) -> dict[str, Any]:
+    """Return the notes of a trial: how many loads the search offered, and each goal's bounds."""
     return {
         "loads_offered": len(found.offered),
         **{

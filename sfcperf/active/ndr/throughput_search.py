@@ -118,8 +118,9 @@ class _DeadlineReached(Exception):
 
 
 class _Measurer:
-    """The Measurer of a search: offers the loads that the package MLRsearch asks for (it stands in
-    for its AbstractMeasurer), and keeps what became of them."""
+    """The Measurer of a search. The package MLRsearch calls `measure` for each load that it wants
+    to be offered (the class stands in for the package's AbstractMeasurer). All loads are kept, with
+    what became of them."""
 
     def __init__(self, settings: Settings, offer: Offer, clock: Callable[[], float]) -> None:
         self._settings = settings
@@ -127,13 +128,15 @@ class _Measurer:
         self._clock = clock
         self._started = clock()
         self._fastest_pps = 0.0
+        """Highest rate at which the sender has sent so far."""
         self.offered: list[OfferedLoad] = []
         self.by_load: dict[float, list[tuple[OfferedLoad, Any]]] = {}
         """Intended load -> each load offered at it, as our record and as the package's result."""
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
-        """Offer a load, and return the package's MeasurementResult. Raises _DeadlineReached if the
-        load would end after the search's time. The package calls it with these names."""
+        """Offer a load, and return the package's MeasurementResult. The package calls this method,
+        with these names of arguments: seconds, and packets per second. Raises _DeadlineReached if
+        the load would end after the search's time."""
         from MLRsearch import MeasurementResult
 
         if self._is_late(intended_duration):
@@ -183,8 +186,8 @@ def offered(
     relative_width: float,
     purpose: Literal["search", "latency"] = "search",
 ) -> OfferedLoad:
-    """Return the record of a load that was to last for `duration_s`. Packets that the chain
-    withheld from a sender that was too slow count as lost; if it was too slow without that, the
+    """Return the record of a load that was to last for `duration_s`. If its sender was too slow,
+    there are two cases. The chain withheld packets: they count as lost. It withheld none: the
     record says that the endpoints were the limit."""
     limited = load.endpoint_limit
     reached = load.reached(_OF_THE_WIDTH * relative_width)
@@ -206,7 +209,8 @@ def offered(
 
 
 class _Judge:
-    """Turns what a search knows about one goal, at its end, into the goal's result."""
+    """Turns what a search knows about one goal, at its end, into the goal's result. `search` makes
+    one for each goal, and calls `result`."""
 
     def __init__(
         self,
@@ -226,6 +230,7 @@ class _Judge:
     def result(self, name: str) -> GoalResult:
         """Return the goal's result: a regular one, or an irregular one with the reason. An upper
         bound that is not the chain's own is left out."""
+        # `clo` and `chi`: the package's names of the relevant lower and upper bound.
         lower, upper = _pps(self._bounds.clo), _pps(self._bounds.chi)
         limit = self._upper_limit(lower, upper)
         return GoalResult(
@@ -261,22 +266,23 @@ class _Judge:
         return float(lower) * (1 - loss_ratio)
 
     def _upper_limit(self, lower: float | None, upper: float | None) -> UpperLimit:
-        """Say what limits the throughput above: the chain, the endpoints, or the highest load that
-        was allowed. Empty: nothing, since the search ended before."""
+        """Say what keeps the throughput from being higher: `chain`, `endpoints`, or `max_load`, the
+        highest load that was allowed. Empty: nothing is known, since the search ended before."""
         if upper is not None:
             return "chain" if self._is_of_the_chain(upper) else "endpoints"
         return "max_load" if lower == self._settings.max_load_pps else ""
 
     def _is_of_the_chain(self, upper: float) -> bool:
-        """Whether the load `upper` is an upper bound because of the chain. It is judged once more,
-        without the trials that the endpoints limited, unless the chain lost too much of what was
-        sent in them all the same."""
+        """Whether the load `upper` is an upper bound because of the chain. The load is judged once
+        more by some of its trials: those that the endpoints did not limit, and those in which the
+        chain lost more than the goal loss ratio all the same."""
         from MLRsearch.target_stat import TargetStat
 
         stat = TargetStat(self._target)
         for entry, result in self._measurer.by_load[upper]:
             if not entry.limited or entry.loss_ratio > self._goal.loss_ratio:
                 stat.add(result)
+        # Whether the load can still become a lower bound, if all further trials are good.
         can_be_lower: bool
         can_be_lower, _ = stat.estimates()
         return not can_be_lower
@@ -300,6 +306,7 @@ class _Judge:
         )
 
     def _time(self) -> str:
+        """Return the clause that the time was over, for `_irregular`."""
         return f"the time of {self._settings.max_search_s:g} s was over"
 
     def _of_endpoints(self, upper: float | None) -> str:

@@ -110,11 +110,14 @@ def parse(text: str) -> PingOutput:
 
 
 def _rtt_by_request(replies: Sequence[re.Match[str]], transmitted: int) -> dict[int, float]:
-    """Return the RTT of each request that got a reply, by number of the request from 1, us.
+    """Return the RTT of the first reply to each request, us, by the request's number, from 1.
+    Requests without a reply are absent.
 
-    Sequence numbers repeat after 65,536 requests. A reply belongs to the first request with its
-    sequence number that has no reply yet, from half of that range before the previous reply's
-    request on. A broadcast address may give more replies than requests: the first counts.
+    Sequence numbers repeat after 65,536 requests, so the number of a reply may belong to several
+    requests. Those more than half of this range before the previous reply's request are too old.
+    Of the others, the first that has no reply yet gets the reply. Replies that ping marks as
+    duplicates are left out. A broadcast address may give more replies than requests: the first
+    counts.
     """
     rtt_us: dict[int, float] = {}
     last = 0

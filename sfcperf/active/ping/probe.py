@@ -96,8 +96,9 @@ class Ping(Probe):
         return int(parameters["count"] // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Send one request beforehand, so that no measured one waits for ARP. Raises
-        MeasurementError when the requests do not fit the client's MTU."""
+        """Send one request beforehand, so that no measured one waits for ARP; whether it is
+        answered does not matter. Raises MeasurementError when the requests do not fit the client's
+        MTU."""
         check_payload(deployment.client, self.parameters["payload_bytes"], ICMP_HEADER_BYTES)
         self._ping(deployment, raw_dir, "ping-warmup", count=1)
 
@@ -152,8 +153,9 @@ class Ping(Probe):
     def _late_replies(self, client: Endpoint, output: PingOutput, before: int) -> int:
         """Wait up to `timeout_s` for the replies that are missing, and return how many came after
         ping had ended. Once one reply has come, iputils' ping waits for the last ones no longer
-        than twice the longest RTT (or an interval), whatever its -W says. The kernel's counter,
-        which was `before` at the start, tells how many were late and how many were lost."""
+        than twice the longest RTT (or an interval), whatever its -W says. The kernel goes on
+        counting replies. Its counter was `before` when ping began, so it tells which of the missing
+        replies were only late."""
         missing = output.transmitted - output.received
         counted = before + output.received + output.duplicates
         end = time.monotonic() + self.parameters["timeout_s"]
@@ -178,9 +180,12 @@ class Ping(Probe):
         return float((count - 1) * interval_s)
 
     def _ping(self, deployment: Deployment, raw_dir: Path, name: str, count: int) -> ToolOutput:
+        """Send `count` requests. What ping prints goes to files named after `name`. The caller has
+        to check the exit status."""
         parameters = self.parameters
         argv = ["ping", "-n", "-c", str(count), "-i", f"{parameters['interval_s']:.6f}"]
         argv += ["-W", f"{parameters['timeout_s']:.6f}", "-s", str(parameters["payload_bytes"])]
+        # -M do: the kernel refuses a request that is too long, instead of fragmenting it.
         argv += ["-M", "do", deployment.server.address]
         return run_tool(
             deployment.client.host,

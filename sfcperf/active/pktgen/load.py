@@ -27,12 +27,14 @@ QUANTILES = {"p50": Fraction(1, 2), "p99": Fraction(99, 100), "p999": Fraction(9
 _MS_PER_S = 1000
 _WARMUP_PPS = 1000
 _GENERATOR_SHARE = 0.9
-"""Share of the generator's highest rate without a chain. Up to it, the generator by itself is fast
-enough."""
+"""Share of the generator's highest rate without a chain. Up to this rate, the generator by itself
+is surely fast enough."""
 _CALIBRATIONS = 3
+"""How often the generator's rate without a chain is measured."""
 _WAITED_SHARE = 0.5
-"""Largest share of the time that a sender was short of for which it may have waited for a CPU. If
-it waited longer, other processes held it up, not the chain."""
+"""A sender that skipped packets was short of the time in which they were due. It may have waited
+for a CPU for at most this share of that time. If it waited longer, other processes held it up, not
+the chain."""
 
 
 class PktgenLoad(LoadGenerator):
@@ -72,7 +74,8 @@ class PktgenLoad(LoadGenerator):
         assert self._run is not None, "prepare comes first"
         whole_pps = min(max(1, round(rate_pps)), MOST_PPS)
         outcome = self._run.offer(deployment, raw_dir, whole_pps, duration_s)
-        # Packets that the server's interface dropped had crossed the chain.
+        # Packets that the server's interface dropped had crossed the chain. It may have dropped
+        # packets of others too, hence `min` below.
         delivered = outcome.received.unique + outcome.receiver_drops
         return Load(
             rate_pps,

@@ -56,9 +56,9 @@ class ReceiverReport:
     """Histogram of the one-way latency, without duplicates. Each bucket that is not empty has its
     least and its largest latency [ns] and its number of packets; buckets are in order."""
     arrivals: tuple[int, ...] = ()
-    """Packets, without duplicates, by time of arrival. The sender's time, from the first arrival
-    on, is divided into equal parts, each of which has a number; the last number counts packets that
-    came later."""
+    """Packets, without duplicates, by time of arrival. The time for which the sender sends, counted
+    from the first arrival, is divided into equal parts. Each number is the packets of one part;
+    behind them is one more number, the packets that came later."""
 
     @property
     def unique(self) -> int:
@@ -66,9 +66,9 @@ class ReceiverReport:
         return self.packets - self.duplicated
 
     def latency_us(self, quantile: Fraction) -> float:
-        """Return the least latency that at least this share of the packets do not exceed (nearest
-        rank), microseconds. It is given as the middle of its bucket, which is at most 0.4 % from
-        the true value. Raises MeasurementError if no packet arrived."""
+        """Return a quantile of the latency by nearest rank, microseconds: the share `quantile` of
+        the packets (0 to 1) have at most this latency. It is given as the middle of its bucket,
+        which is at most 0.4 % from the true value. Raises MeasurementError if no packet arrived."""
         rank, seen = ceil(quantile * self.unique), 0
         for least, most, packets in self.latencies:
             seen += packets
@@ -125,8 +125,9 @@ def _sent(member: Any) -> SenderReport:
 
 
 def _received(member: Any) -> ReceiverReport:
-    """Read the member `received`, and check that its distributions contain each packet once. It
-    has none while the receiver still counts. Raises MeasurementError."""
+    """Read the member `received`, and check that its distributions (latencies and arrivals) contain
+    each packet once. The report of a receiver that still counts has no distributions. Raises
+    MeasurementError."""
     if member.get("mode") not in ("native", "generic"):
         raise MeasurementError("sfc-pktgen's report does not say how the receiver is attached")
     received = ReceiverReport(
@@ -154,6 +155,7 @@ def _latencies(rows: Any) -> tuple[tuple[int, int, int], ...]:
     MeasurementError."""
     buckets = []
     before = -1
+    # None is no list of counts: `_counts` raises.
     for row in rows if isinstance(rows, list) else [None]:
         values = _counts(row)
         if len(values) != 3 or not before < values[0] <= values[1]:
@@ -164,12 +166,13 @@ def _latencies(rows: Any) -> tuple[tuple[int, int, int], ...]:
 
 
 def _count(member: Any, key: str) -> int:
+    """Return a count of a member of the report. Raises MeasurementError."""
     return _counts([member.get(key)], key)[0]
 
 
 def _counts(values: Any, what: str = "a list") -> Sequence[int]:
-    """Check that a list has only counts: whole numbers from 0 to 64 bits. `what` names it in the
-    error. Raises MeasurementError."""
+    """Check that a list has only counts, whole numbers from 0 to 64 bits, and return it. `what`
+    names it in the error. Raises MeasurementError."""
     if not isinstance(values, list) or not all(
         isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNBELIEVABLE
         for value in values

@@ -116,6 +116,7 @@ class Pktgen(Probe):
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
         """Return half of the packets that are asked for. Without a rate, it is a few per second,
         because the chain's throughput is not known yet."""
+        # Doubled here, because it is halved below like a rate that was asked for.
         rate_pps = parameters.get("rate_pps", 2 * _LEAST_PACKETS_PER_S)
         return max(1, int(parameters["duration_s"] * rate_pps / 2))
 
@@ -131,6 +132,7 @@ class Pktgen(Probe):
         self._port = self.parameters.get("port") or free_port(server, USUAL_PORT)
         self._run = PktgenRun(self.parameters, self._port)
         self._run.start(deployment, raw_dir, self._rate_pps)
+        # Reports of sender and receiver without the chain, and the time that they are of, seconds.
         self._alone = self._run.calibrate(deployment, raw_dir, self._rate_pps)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
@@ -142,6 +144,7 @@ class Pktgen(Probe):
         sent, received = outcome.sent, outcome.received
         if not received.unique:
             raise MeasurementError(f"none of {sent.packets} packets arrived")
+        # The last number of `arrivals` counts packets that came after the sender's time.
         in_time = received.arrivals[:-1]
         values: dict[str, float | None] = {
             "tx_pps": sent.packets / self._sending_s,
@@ -215,6 +218,8 @@ class Pktgen(Probe):
         return doubts
 
     def _notes(self, outcome: Outcome) -> dict[str, Any]:
+        """Return the facts for the record of the trial: the engine, packets by what became of them,
+        and what the generator does without the chain."""
         assert self._run is not None, "prepare comes first"
         alone, alone_received, alone_s = self._alone
         alone_pps = alone.packets / alone_s

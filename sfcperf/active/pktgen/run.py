@@ -144,7 +144,9 @@ class PktgenRun:
         self._asked = parameters
         self._port = port
         self._processes: list[Process] = []
+        """All roles that run in the background."""
         self._acceptor: Process | None = None
+        """The role `accept` among them, while it runs."""
 
     def start(self, deployment: Deployment, raw_dir: Path, rate_pps: int) -> None:
         """Warm the chain up, and find out with which engine packets get through. Raises
@@ -224,7 +226,9 @@ class PktgenRun:
         return [(part["frame_bytes"], part["weight"]) for part in mix] if mix else SIMPLE_IMIX
 
     def _load_options(self, rate_pps: int) -> list[str]:
+        """Return the options of sfc-pktgen that say what to send; a rate of 0 is the highest."""
         frames = ",".join(f"{size}:{weight}" for size, weight in self._frames)
+        # An exponent of 0 makes flows take turns.
         zipf = self._asked["distribution"] == "zipf" and self._asked["zipf_exponent"]
         return [
             *("--protocol", self._asked["protocol"], "--port", str(self._port)),
@@ -243,6 +247,8 @@ class PktgenRun:
         duration_ms: int,
         warmup: bool = False,
     ) -> SenderReport:
+        """Send packets of run `run` to the end of the duration. With `warmup`, the receiver counts
+        them apart. Raises MeasurementError when the sender fails."""
         client, server = deployment.client, deployment.server
         argv = ["--role", "send", "--interface", client.interface, "--to", server.address]
         argv += ["--engine", self.engine, *self._load_options(rate_pps), "--run", str(run)]
@@ -253,6 +259,8 @@ class PktgenRun:
     def _run(
         self, host: Host, argv: Sequence[str], raw_dir: Path, name: str, duration_ms: int
     ) -> str:
+        """Run sfc-pktgen on a host to its end, and return what it prints. Its outputs go to files
+        named after `name`. Raises MeasurementError when it fails."""
         output = run_tool(
             host,
             [host.program(binaries.find(BINARY)), *argv],
@@ -317,6 +325,7 @@ class PktgenRun:
         """Undo `_accept`, if it has attached a program."""
         if self._acceptor is not None:
             self._acceptor.stop()
+            # `stop` has already emptied the list.
             with suppress(ValueError):
                 self._processes.remove(self._acceptor)
             self._acceptor = None
@@ -341,7 +350,8 @@ class PktgenRun:
 
 
 class _Receiver:
-    """A running process of the role `receive`, which counts the packets of one run."""
+    """A running process of the role `receive`, which counts the packets of one run. It prints its
+    counters to the file `stdout`."""
 
     def __init__(self, process: Process, stdout: Path) -> None:
         self._process = process
@@ -378,12 +388,14 @@ class _Receiver:
     def _counters(self) -> ReceiverReport:
         """Make the receiver print its counters, by SIGUSR1, and read them. Raises MeasurementError
         when it has ended or does not answer."""
+        # The answer is the next line that it prints.
         before = _lines(self._stdout)
         self._process.send_signal(signal.SIGUSR1)
         if not self._process.becomes(
             lambda: _lines(self._stdout) > before, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S / 10
         ):
             raise MeasurementError(f"the receiver of {BINARY} ended, or does not answer")
+        # A line behind it may still be incomplete.
         complete = self._stdout.read_text().rpartition("\n")[0]
         return parse_received(complete)
 
@@ -400,8 +412,8 @@ def milliseconds(duration_s: float) -> int:
 
 
 def _new_run() -> int:
-    """Return a random number that packets of a run carry. It is even, because the odd number after
-    it is that of the run's warm-up."""
+    """Return a random number that the packets of a run carry. It is even, because packets of the
+    run's warm-up carry the odd number after it."""
     return secrets.randbits(31) << 1
 
 

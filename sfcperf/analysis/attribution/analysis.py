@@ -115,6 +115,8 @@ def _attribution(
     record = times.trials[0].record
     functions = tuple(_functions(times, chains.get(record.scenario_id, {}), estimator))
     seen = [function.name for function in functions if function.seen]
+    # Trials that have the time of each VNF that pptmon can see; where it can see none, those that
+    # have other parts.
     complete = [t for t in times.trials if (seen or t.parts) and t.explains(seen)]
     sums = [(t, sum(t.functions.values())) for t in complete]
     residuals = [
@@ -131,6 +133,7 @@ def _attribution(
     # Why means have no interval is asked for the first VNF only: the others have the same trials.
     first = [t.functions[seen[0]] for t in times.trials if seen and seen[0] in t.functions]
     withheld = estimator.why_bare(first) if first else ""
+    # The SFF's end-to-end time replaces pptmon's (path_times).
     crossed = any(trial.crossing is not None for trial in times.trials)
     source = _FROM_PROBE if times.path == ROUND_TRIP else _FROM_SFF if crossed else _FROM_DELAY
     return PathAttribution(
@@ -140,6 +143,7 @@ def _attribution(
         path=times.path,
         functions=functions,
         ranking=ranking(times.trials, [f.name for f in functions if f.time], estimator.rules),
+        # A trial without times of VNFs has a total of 0, which is no sum.
         sum=estimator.estimate([total for t, total in sums if t.functions]),
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",
@@ -150,7 +154,7 @@ def _attribution(
 
 
 def _parts(times: PathTimes, estimator: Estimator) -> Iterator[PathPart]:
-    """Estimate each part that is not a VNF, over the trials that have it."""
+    """Yield each part that is not a VNF, estimated over the trials that have it."""
     for name in dict.fromkeys(name for trial in times.trials for name in trial.parts):
         values = [trial.parts[name] for trial in times.trials if name in trial.parts]
         if (time := estimator.described(values, [])) is not None:
@@ -160,7 +164,8 @@ def _parts(times: PathTimes, estimator: Estimator) -> Iterator[PathPart]:
 def _functions(
     times: PathTimes, chain: Mapping[str, str], estimator: Estimator
 ) -> Iterator[FunctionShare]:
-    """Yield the VNFs of the chain in their order, then others that a monitor names."""
+    """Yield the VNFs of the `chain` (VNF -> its type) in their order, then others that a monitor
+    names. Each is estimated over the trials that have it."""
     observed = {name for trial in times.trials for name in trial.functions}
     unseen = {name for trial in times.trials for name in trial.unseen}
     for name in [*chain, *sorted((observed | unseen) - chain.keys())]:

@@ -50,14 +50,15 @@ class Estimator:
         return Estimate(len(means), fmean(means), low, high)
 
     def why_bare(self, means: Sequence[float]) -> str:
-        """Say why the estimate from these means has no interval, as a clause; empty if it has."""
+        """Return why the estimate from these means has no interval, as a clause; empty if it has
+        one."""
         return estimate_of(means, self.rules, "mean").withheld
 
     def described(
         self, means: Sequence[float], samples: Sequence[float]
     ) -> DescribedEstimate | None:
-        """Estimate a time from its means in the trials, and describe `samples`, those of all
-        trials; None without trials."""
+        """Estimate a time from its means in the trials, and describe the `samples` of all trials
+        together. None without trials."""
         found = self.estimate(means)
         if found is None:
             return None

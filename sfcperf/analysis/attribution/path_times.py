@@ -20,10 +20,14 @@ RTT = "rtt_us"
 """Metric of probes whose packets are answered: ping."""
 ROUND_TRIP = "round trip"
 _CAPTURED_MEAN = f"{CAPTURED.removesuffix('_us')}_mean_us"
+"""Metric of the monitor transit-time: mean over all packets of a trial."""
 _PREFIXES = {"forward": "", "reverse": "reverse_"}
+"""Path -> how the names of its metrics begin."""
 _COUNTS = ("truncated", "saturated", "incomplete")
+"""Reasons for which pptmon counts a sample as not covering the whole path."""
 
 _MONITORED = {VISIBLE, SFF_TIME, f"reverse_{SFF_TIME}"}
+"""A trial that has one of these metrics was watched by pptmon or by the monitor sff."""
 SFFS = "SFFs"
 LINKS = "links"
 ENDPOINTS = "endpoints"
@@ -48,13 +52,16 @@ class TrialTimes:
     end_to_end_samples: Sequence[float]
     """Empty where the monitor sff measured it, which reports means only."""
     captured: Mapping[str, float]
-    """VNF -> mean over all packets, by captures on both sides of it."""
+    """VNF -> mean over all packets, by captures on both sides of it; empty without the monitor
+    transit-time."""
     parts: Mapping[str, float]
     """Parts of the end-to-end time besides the VNFs -> means; empty without the monitor sff."""
     crossing: float | None
-    """From when the SFF first received packets until it had delivered them; None without sff."""
+    """Mean time from when the SFF first received packets until it had delivered them; None without
+    the monitor sff, and on the round trip."""
     counts: Mapping[str, int]
-    """Number of samples that do not cover the whole path, by reason; `samples`: all samples."""
+    """`samples`: number of pptmon's samples; `REASON_samples`: how many of them do not cover the
+    whole path for this reason (truncated, saturated, incomplete)."""
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
     sampled: bool = False
@@ -63,7 +70,7 @@ class TrialTimes:
     """Instance -> CPU cores that it used, mean over the trial; empty without the monitor cpu."""
 
     def explains(self, names: Iterable[str]) -> bool:
-        """Whether the time of each of these VNFs is known, alone or together with its links."""
+        """Whether the time of each of these VNFs is known, by itself or together with its links."""
         return all(n in self.functions or f"{n}{WITH_LINKS}" in self.parts for n in names)
 
 
@@ -74,13 +81,15 @@ class PathTimes:
     path: str
     """`forward`, `reverse` or ROUND_TRIP."""
     trials: tuple[TrialTimes, ...]
+    """The valid trials with telemetry of pptmon, or with times of SFFs."""
     unobserved: tuple[str, ...] = ()
-    """Ids of the valid trials in which no monitor observed a packet."""
+    """Ids of the other valid trials."""
 
 
 def path_times(run: RunStore) -> Iterator[PathTimes]:
-    """Yield the times of each scenario and probe: forward, reverse, and round trip where they were
-    measured. Raises InputError if the run folder is damaged."""
+    """Yield the times of each scenario and probe along each path that was observed: forward,
+    reverse, and round trip, if the probe measured that. Raises InputError if the run folder is
+    damaged."""
     observed = _observed(run)
     groups: defaultdict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for record in run.trials():
@@ -90,20 +99,22 @@ def path_times(run: RunStore) -> Iterator[PathTimes]:
     for _, records in sorted(groups.items()):
         known = [record for record in records if record.trial_id in observed]
         unobserved = tuple(r.trial_id for r in records if r.trial_id not in observed)
-        along = {
+        by_path = {
             path: tuple(_trial(record, observed[record.trial_id], path) for record in known)
             for path in _PREFIXES
         }
-        for path, trials in along.items():
+        # A path counts as observed if one trial has a sample or a crossing.
+        for path, trials in by_path.items():
             if any(trial.counts["samples"] or trial.crossing for trial in trials):
                 yield PathTimes(path, trials, unobserved)
-        both = [_round_trip(*pair) for pair in zip(*along.values(), strict=True)]
-        if any(t.end_to_end is not None and (t.functions or t.parts) for t in both):
-            yield PathTimes(ROUND_TRIP, tuple(both), unobserved)
+        round_trips = [_round_trip(*pair) for pair in zip(*by_path.values(), strict=True)]
+        if any(t.end_to_end is not None and (t.functions or t.parts) for t in round_trips):
+            yield PathTimes(ROUND_TRIP, tuple(round_trips), unobserved)
 
 
 def _observed(run: RunStore) -> dict[str, Values]:
-    """Map the id of each trial that pptmon or sff monitored to its observations."""
+    """Map the id of each trial that pptmon or the monitor sff watched to its observations; empty
+    for a run without telemetry."""
     if not run.telemetry_path.is_file():
         return {}
     counts = [f"pptmon_{way}{name}" for way in _PREFIXES.values() for name in _count_names()]
@@ -123,18 +134,22 @@ def _observed(run: RunStore) -> dict[str, Values]:
 
 
 def _count_names() -> list[str]:
+    """Return the names of pptmon's counts of samples: of all, and of those that do not cover the
+    whole path, by reason."""
     return ["samples", *(f"{reason}_samples" for reason in _COUNTS)]
 
 
 def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
-    """Derive the times of a trial along one path. An end-to-end time by the SFF replaces that of
-    pptmon."""
+    """Derive the times of a trial along one path from its observations `values`. An end-to-end time
+    by the monitor sff replaces that of pptmon."""
     prefix = _PREFIXES[path]
 
     def of(metric: str) -> dict[str, Sequence[float]]:
+        """Map source -> its observations of a metric on this path."""
         return {s: v for (s, name), v in values.items() if name == f"{prefix}{metric}"}
 
     def count(name: str) -> int:
+        """Return one of pptmon's counts; 0 if there is none."""
         return round(sum(values.get((CHAIN, f"pptmon_{prefix}{name}"), ())))
 
     samples = of(PROCESSING_TIME)
@@ -142,18 +157,20 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
     own, away, crossing = (_means(of(name)) for name in (SFF_TIME, AWAY, SINCE_FIRST))
     parts: dict[str, float] = {}
     end_to_end = values.get((CHAIN, f"{prefix}{END_TO_END}"), ())
-    whole = fmean(end_to_end) if end_to_end else None
+    end_to_end_us = fmean(end_to_end) if end_to_end else None
     crossed = None
     if crossing and own:
         parts = _parts(functions, own, away)
-        # SINCE_FIRST ends when the SFF begins its last lookup, that of the least service index.
-        whole = crossed = sum(crossing.values()) + own[min(own, key=_si)]
+        # `crossing` has one source, the endpoint that packets go to. SINCE_FIRST ends when the SFF
+        # begins its last lookup, that of the least service index, so that lookup's time is added.
+        end_to_end_us = crossed = sum(crossing.values()) + own[min(own, key=_si)]
+        # The samples are pptmon's, which do not belong to this mean.
         end_to_end = ()
     return TrialTimes(
         record=record,
         functions=functions,
         samples=samples,
-        end_to_end=whole,
+        end_to_end=end_to_end_us,
         end_to_end_samples=end_to_end,
         parts=parts,
         crossing=crossed,
@@ -166,6 +183,7 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
 
 
 def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Map each source to the mean of its observations."""
     return {name: fmean(of) for name, of in values.items()}
 
 
@@ -177,9 +195,12 @@ def _si(source: str) -> int:
 def _parts(
     functions: Mapping[str, float], own: Mapping[str, float], away: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the parts of the crossing that are not VNFs: the SFFs' own time, and the links. Time
-    on links is the time that packets were away from the SFF, minus that of the VNF they were at;
-    where the VNF's own time is not known, both remain one part."""
+    """Return the parts of the crossing that are not VNFs: the SFFs' own time, and the links.
+
+    Packets are `away` from the SFF while they are in a VNF and on the links to it and back. The
+    time on links is therefore that time minus the VNF's; where the VNF's own time is not known,
+    both remain one part.
+    """
     links = [away[name] - functions[name] for name in away if name in functions]
     unknown = {f"{name}{WITH_LINKS}": away[name] for name in away if name not in functions}
     return {SFFS: sum(own.values()), **({LINKS: sum(links)} if links else {}), **unknown}
@@ -188,8 +209,9 @@ def _parts(
 def _round_trip_parts(
     forward: TrialTimes, reverse: TrialTimes, rtt: float | None
 ) -> dict[str, float]:
-    """Add the parts of both directions. What they leave of the round-trip time is that of the
-    endpoints and the links to them. Empty if any of these times is missing."""
+    """Return the parts of the round-trip time `rtt` (us): those of both directions, added, and the
+    rest, which belongs to the endpoints and the links to them. Empty if the RTT or a crossing is
+    not known."""
     if rtt is None or forward.crossing is None or reverse.crossing is None:
         return {}
     both = {
@@ -200,22 +222,26 @@ def _round_trip_parts(
 
 
 def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
-    """Add both directions of answered packets; the end-to-end time is the probe's round-trip time.
-    VNFs have no times if only one direction has samples of one: the sum would be incomplete."""
-    both = forward.functions.keys() & reverse.functions.keys()
-    same = both == forward.functions.keys() | reverse.functions.keys()
+    """Add the times of both directions of a trial. The end-to-end time is the round-trip time that
+    the probe measured, None if it measures none. If only one direction has samples of a VNF, no VNF
+    has a time, because the sum would be incomplete."""
+    in_both = forward.functions.keys() & reverse.functions.keys()
+    is_complete = in_both == forward.functions.keys() | reverse.functions.keys()
     captured = forward.captured.keys() & reverse.captured.keys()
     rtt = trial_means(forward.record).get(RTT)
     return TrialTimes(
         record=forward.record,
-        functions={n: forward.functions[n] + reverse.functions[n] for n in both} if same else {},
+        functions={n: forward.functions[n] + reverse.functions[n] for n in in_both}
+        if is_complete
+        else {},
         samples={},
         end_to_end=rtt,
-        parts=_round_trip_parts(forward, reverse, rtt) if same else {},
+        parts=_round_trip_parts(forward, reverse, rtt) if is_complete else {},
         crossing=None,
         end_to_end_samples=[s["value"] for s in forward.record.samples if s["metric"] == RTT],
         captured={name: forward.captured[name] + reverse.captured[name] for name in captured},
         counts={name: forward.counts[name] + reverse.counts[name] for name in forward.counts},
+        # What concerns the trial as a whole is the same in both directions.
         unseen=forward.unseen,
         sampled=forward.sampled,
         cpu_cores=forward.cpu_cores,

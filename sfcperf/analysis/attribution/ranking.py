@@ -93,6 +93,7 @@ def ranking(times: Sequence[TrialTimes], names: Sequence[str], rules: Rules) -> 
     alpha = 1 - rules.confidence
     differences = _differences(values, [function.name for function in functions], alpha)
     first, *others = (function.name for function in functions)
+    # VNFs that were shown to take less time than the first one.
     cheaper = {
         d.less for d in differences if d.more == first and d.shift_us > 0 and at_most(d.p, alpha)
     }
@@ -117,35 +118,45 @@ def _pairs_text(pairs: int) -> str:
 def _ranked(
     name: str, values: Sequence[float], trials: Sequence[TrialTimes], rules: Rules
 ) -> RankedFunction:
-    found = estimate_of(values, rules)
+    """Estimate the time of a VNF from its means in the trials (`values`, us), and the CPU that it
+    used."""
+    estimate = estimate_of(values, rules)
     low, high = (
-        (None, None) if found.interval is None else (found.interval.low, found.interval.high)
+        (None, None)
+        if estimate.interval is None
+        else (estimate.interval.low, estimate.interval.high)
     )
     cores = [trial.cpu_cores[name] for trial in trials if name in trial.cpu_cores]
-    assert found.value is not None  # there are trials
-    return RankedFunction(name, found.value, low, high, sum(cores) / len(cores) if cores else None)
+    assert estimate.value is not None  # there are trials
+    return RankedFunction(
+        name, estimate.value, low, high, sum(cores) / len(cores) if cores else None
+    )
 
 
 def _differences(
     values: Mapping[str, Sequence[float]], names: Sequence[str], alpha: float
 ) -> list[PairedDifference]:
-    """Test all pairs. `names` are in descending order of time: the first of a pair is `more`."""
+    """Test all pairs of VNFs. `values`: VNF -> its time in each trial, us; `names`: the VNFs in
+    descending order of time, so that the first of a pair is `more`."""
     pairs = list(combinations(names, 2))
+    # The shift of SignedRank(a, b) is that of b against a.
     tests = [SignedRank(values[less], values[more]) for more, less in pairs]
     corrected = holm([test.p for test in tests])
-    found = []
+    differences = []
     for (more, less), test, p in zip(pairs, tests, corrected, strict=True):
         low, high = test.interval(1 - alpha / len(pairs)) or (None, None)
-        found.append(PairedDifference(more, less, test.shift, low, high, p))
-    return found
+        differences.append(PairedDifference(more, less, test.shift, low, high, p))
+    return differences
 
 
 def _needed(
     values: Mapping[str, Sequence[float]], first: str, undecided: Sequence[str], alpha: float
 ) -> int | None:
-    """Return how many trials would decide all pairs of the first VNF that are undecided: the most
-    that any of them needs. None if there is no such pair, or no number would decide one."""
-    found = []
+    """Return how many trials would decide all pairs of the VNF `first` with those that are
+    `undecided`: the most that one of these pairs needs. None with a single trial, without such a
+    pair, and if no number of trials would decide one of them. `alpha`: level of the test of one
+    pair."""
+    sizes = []
     if len(values[first]) < 2:
         return None
     for name in undecided:
@@ -160,5 +171,5 @@ def _needed(
             alpha_tost=alpha,
             bounds=None,
         )
-        found.append(needed(trials).n)
-    return None if not found or None in found else max(n for n in found if n is not None)
+        sizes.append(needed(trials).n)
+    return None if not sizes or None in sizes else max(n for n in sizes if n is not None)

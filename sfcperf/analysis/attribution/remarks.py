@@ -16,13 +16,15 @@ def remarks(
     end_to_end: object | None,
     withheld: str,
 ) -> Iterator[str]:
-    """Yield warnings, the most important first. `seen`: VNFs that pptmon can observe; `withheld`:
-    why means have no interval, empty if they have one."""
+    """Yield warnings, the most important first. `seen`: VNFs that pptmon can observe; `residual`
+    and `end_to_end`: estimates over the trials, None where there is none; `withheld`: why means
+    have no interval, empty if they have one."""
     yield from _of_residual(residual)
     if withheld:
         yield f"The means have no intervals: {withheld}."
     unseen = sorted({name for trial in times.trials for name in trial.unseen})
     if unseen:
+        # With the monitor sff, the time of such a VNF is a part together with its links.
         known = any(trial.parts for trial in times.trials)
         where = "shown together with the links" if known else "in the residual"
         are, its = ("is", "its") if len(unseen) == 1 else ("are", "their")
@@ -92,7 +94,7 @@ def _of_samples(times: PathTimes) -> Iterator[str]:
 
 
 def _missing(trials: Sequence[str], times: PathTimes, what: str) -> Iterator[str]:
-    """Warn that these trials have no `what`, and are thus missing from the means."""
+    """Warn that these trials have no `what`, so that the means lack them."""
     if trials:
         have = "has" if len(trials) == 1 else "have"
         total = count_text(len(times.trials) + len(times.unobserved), "trial")

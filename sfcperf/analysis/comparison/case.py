@@ -27,15 +27,21 @@ from sfcperf.results.values import Metric
 
 @dataclass(frozen=True)
 class Case:
-    """One metric in one scenario on both sides: the input from which a row is evaluated."""
+    """One metric in one scenario on both sides: the input from which `evaluation` makes a row.
+    `engine` collects it."""
 
     candidate: str
+    """Name of the side that is compared with the baseline."""
     scenario: Mapping[str, Any]
     label: str
+    """Label of the probe."""
     metric: Metric
     a: Sample
+    """The baseline's trials."""
     b: Sample
+    """The candidate's trials."""
     paired: bool
+    """Whether trials are compared round by round."""
     warnings: tuple[str, ...] = ()
     lossy: tuple[str, ...] = ()
     """Names of the sides that lost more packets than the probe's loss_warning."""
@@ -55,8 +61,9 @@ class Case:
         side has several runs, else the values of trials."""
         if not self.by_runs:
             return self.a.values, self.b.values
-        of = Scale(False, 0.0)
-        return run_means(self.a, of), run_means(self.b, of)
+        # This scale leaves the values in their unit.
+        unchanged = Scale(False, 0.0)
+        return run_means(self.a, unchanged), run_means(self.b, unchanged)
 
 
 def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
@@ -71,6 +78,8 @@ def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
 
 
 def _trial_test(case: Case, a: Sequence[float], b: Sequence[float], ranks: bool) -> ShiftTest:
+    """Return the test of the shift of b, for pairs or for groups, corrected for the dependence of
+    trials. `a` and `b`: the values of trials on the tested scale; `ranks`: by ranks, else by t."""
     if ranks:
         return _stretched(SignedRank(a, b) if case.paired else RobustRanks(a, b), a, b, case.paired)
     return _stretched(PairedT(a, b) if case.paired else WelchT(a, b), a, b, case.paired)
@@ -99,8 +108,8 @@ def _beside_floor(case: Case, scale: Scale, test: ShiftTest) -> ShiftTest:
 
 def _stretched(test: ShiftTest, a: Sequence[float], b: Sequence[float], paired: bool) -> ShiftTest:
     """Return the test itself, or one with a larger standard error if successive trials (paired:
-    differences of successive pairs) resemble each other."""
-    pairs = [[y - x for x, y in zip(a, b, strict=True)]] if paired else [a, b]
-    by = stretch(pairs)
-    freedom = sum(map(len, pairs)) - len(pairs)
+    differences of successive pairs) resemble each other. `a` and `b`: values in order of time."""
+    series = [[y - x for x, y in zip(a, b, strict=True)]] if paired else [a, b]
+    by = stretch(series)
+    freedom = sum(map(len, series)) - len(series)
     return test if by.factor == 1 else InflatedTest(test, freedom, by)

@@ -15,13 +15,14 @@ from sfcperf.results.records import TrialRecord
 def costs_of(sides: Sequence[MeasuredSide]) -> Costs | None:
     """Return the mean costs of the runs that were complete in one session; None without such a run.
     A resumed run is left out: its pause is not a cost."""
-    found = [cost for side in sides for cost in _costs(side)]
-    if not found:
+    costs = [cost for side in sides for cost in _costs(side)]
+    if not costs:
         return None
-    return Costs(fmean(c.run_s for c in found), fmean(c.round_s for c in found))
+    return Costs(fmean(c.run_s for c in costs), fmean(c.round_s for c in costs))
 
 
 def _costs(side: MeasuredSide) -> Iterator[Costs]:
+    """Yield the costs of each run of a side that was complete in one session."""
     for number, manifest in enumerate(side.manifests):
         trials = [r for m in side.measurements if m.run == number for r in m.trials]
         if trials and manifest["status"] == "complete" and not manifest["resumed_at"]:

@@ -22,21 +22,21 @@ def crashes_of(
 ) -> list[Crashes]:
     """Test each candidate against the baseline, if a function crashed on either side. P-values are
     corrected for the number of candidates tested (Holm)."""
-    found = [
+    tests = [
         _crashes(baseline, other)
         for other in candidates
         if baseline.attempts.crashes or other.attempts.crashes
     ]
-    corrected = holm([crashes.p for crashes in found])
+    corrected = holm([crashes.p for crashes in tests])
     return [
-        _judged(replace(crashes, p_holm=p), options)
-        for crashes, p in zip(found, corrected, strict=True)
+        _with_verdict(replace(crashes, p_holm=p), options)
+        for crashes, p in zip(tests, corrected, strict=True)
     ]
 
 
 def _crashes(baseline: SideFacts, other: SideFacts) -> Crashes:
-    """Test one candidate, by runs if a side has several. Verdict and correction are filled in
-    later."""
+    """Test one candidate, by runs if a side has several. The result still lacks the correction of p
+    and the verdict."""
     from scipy.stats import fisher_exact
 
     several = max(len(side.runs) for side in (baseline, other)) > 1
@@ -54,11 +54,14 @@ def _counts(side: SideFacts, several: bool) -> tuple[int, int]:
     return side.attempts.crashes, side.attempts.made
 
 
-def _judged(crashes: Crashes, options: Options) -> Crashes:
+def _with_verdict(crashes: Crashes, options: Options) -> Crashes:
+    """Return the result of a test with its verdict: `undecided`, as it has it, unless the corrected
+    p is at most alpha."""
     if not at_most(crashes.p_holm, options.alpha):
         return crashes
     return replace(
         crashes,
+        # Products compare the shares b / of_b and a / of_a.
         verdict="worse" if crashes.b * crashes.of_a > crashes.a * crashes.of_b else "better",
     )
 
@@ -90,5 +93,7 @@ def crash_texts(
 
 
 def _names(side: SideFacts) -> str:
+    """Return which functions crashed, and in how many attempts: ` (fwd-1 in 3)`; empty if none
+    did."""
     crashed = side.attempts.crashed
     return f" ({', '.join(f'{name} in {n}' for name, n in crashed.items())})" if crashed else ""

@@ -33,7 +33,9 @@ _WITHOUT_EFFECT = frozenset({"name", "description", "publish", "figures", "prese
 
 
 def differences(baseline: MeasuredSide, candidate: MeasuredSide) -> list[Difference]:
-    """List the conditions that differ between the sides and may explain different results."""
+    """List the conditions that differ between the sides and may explain different results: of two
+    variants of one run, their settings; of different runs, the conditions of the first run of each
+    side."""
     if baseline.is_same_run(candidate):
         return list(_variants(baseline, candidate))
     documents: list[tuple[Kind, Any, Any]] = [
@@ -67,8 +69,8 @@ def _variants(a: MeasuredSide, b: MeasuredSide) -> Iterator[Difference]:
 
 
 def _varied(side: MeasuredSide, variant: Variant) -> dict[str, Any]:
-    """Return the workflow of a variant, flat; only its changes if the run folder has no workflow to
-    apply them to."""
+    """Return the workflow of a variant: dotted path -> value. If the run folder has no workflow,
+    return only what the variant changes in it."""
     try:
         document = side.side.store.workflow()[0]
         return dict(_flat(document_of(document, variant)))
@@ -77,8 +79,8 @@ def _varied(side: MeasuredSide, variant: Variant) -> dict[str, Any]:
 
 
 def _host(side: MeasuredSide, other: MeasuredSide) -> dict[str, Any]:
-    """Return the lasting facts of a side's host; total memory only if the other side's differs by
-    more than the tolerance."""
+    """Return the lasting facts of a side's host: dotted path -> value. Total memory is among them
+    only if the other side's differs by more than the tolerance."""
     host = dict(_flat(side.manifest["host"]))
     facts = {
         name: value

@@ -43,7 +43,8 @@ def compare_all(
     options: Options | None = None,
     floors: NoiseFloors | None = None,
 ) -> Comparison:
-    """Compare each candidate with the baseline. All rows are one family of tests.
+    """Compare each candidate with the baseline. The rows of primary metrics, of all candidates, are
+    one family of tests; the other rows are another.
 
     Variants of one run are compared round by round, because the trials of a round are close in
     time; different runs are compared as independent groups. If a side has several runs, the run is
@@ -87,6 +88,7 @@ def compare_all(
 
 
 def _check_unique(sides: Sequence[Side]) -> None:
+    """Raise InputError if two sides have the same name."""
     names = [side.name for side in sides]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
@@ -94,6 +96,8 @@ def _check_unique(sides: Sequence[Side]) -> None:
 
 
 def _is_selected(match: Match, options: Options) -> bool:
+    """Whether the user chose the metric of a match: by its name, or, without names, because it is
+    primary or all metrics are compared."""
     if options.metrics:
         names = {match.metric.name, f"{match.label}/{match.metric.name}"}
         return not names.isdisjoint(options.metrics)
@@ -131,12 +135,12 @@ def _case(base: MeasuredSide, other: MeasuredSide, match: Match, known: _KnownFl
 def _losses(base: MeasuredSide, other: MeasuredSide, match: Match) -> dict[str, str]:
     """Map the name of each side that lost notably many packets to a sentence about its loss: its
     numbers describe only the packets that were not lost."""
-    found = {}
+    sentences = {}
     for side, trials in ((base, match.a), (other, match.b)):
         loss = loss_of(record for _, record in trials if record.status == "valid")
         if loss is not None and loss.is_notable and not match.metric.out_of:
-            found[side.name] = f"{side.name}, {match.label}: {loss_text(loss)}"
-    return found
+            sentences[side.name] = f"{side.name}, {match.label}: {loss_text(loss)}"
+    return sentences
 
 
 class _KnownFloors:
@@ -150,18 +154,20 @@ class _KnownFloors:
     def of(
         self, base: MeasuredSide, other: MeasuredSide, match: Match, a: Sample, b: Sample
     ) -> FloorRecord | None:
-        """Return the floor of a row of one run per side, by the scenario of the baseline or else by
-        that of the candidate. None if there is none, or if it does not fit the row's scale."""
+        """Return the floor of a row that has one run per side: by the scenario of the baseline, or
+        else of the candidate. None if there is no such floor, if it does not fit the row's scale,
+        if several scenarios are pooled, and for a side without values."""
         if match.pooled or not a.values or not b.values:
             return None
         setups = [self._setups.get(side.name) for side in (base, other)]
-        found = [
+        floors = [
             self._floors.of(setups, levels, match.label, match.metric.name)
             for levels in match.levels
         ]
-        kept = found[0] or found[1]
+        floor = floors[0] or floors[1]
+        # Whether a floor fits does not depend on the centre, hence 0.
         scale = scale_of(a.values, b.values, 0.0)
-        return kept if kept is not None and kept.fits(scale) else None
+        return floor if floor is not None and floor.fits(scale) else None
 
 
 @dataclass(frozen=True)
@@ -178,9 +184,9 @@ _Trials = Sequence[tuple[int, TrialRecord]]
 
 
 def _samples(matched: Match, paired: bool, several: Sequence[bool]) -> tuple[Sample, Sample]:
-    """Return the valid trials of both sides that have a sample of the metric. If paired, only
-    rounds in which both sides have one count, in the order of rounds. `several`: for each side,
-    whether it has several runs."""
+    """Return the valid trials of both sides that have a sample of the metric. If paired, a round
+    counts only if both sides have such a trial in it, and the trials are in the order of rounds.
+    `several`: for each side, whether it has several runs."""
     a, b = (_values(trials, matched.metric.name) for trials in (matched.a, matched.b))
     if paired:
         both = {(v.run, v.record.round) for v in a} & {(v.run, v.record.round) for v in b}
@@ -190,8 +196,9 @@ def _samples(matched: Match, paired: bool, several: Sequence[bool]) -> tuple[Sam
 
 
 def _values(trials: _Trials, metric: str) -> list[_Value]:
-    found = [(run, r, trial_means(r).get(metric)) for run, r in trials if r.status == "valid"]
-    return [_Value(run, record, value) for run, record, value in found if value is not None]
+    """Return the value of a metric in each valid trial that has one."""
+    means = [(run, r, trial_means(r).get(metric)) for run, r in trials if r.status == "valid"]
+    return [_Value(run, record, value) for run, record, value in means if value is not None]
 
 
 def _by_round(values: Sequence[_Value], rounds: set[tuple[int, int]]) -> list[_Value]:
@@ -206,13 +213,14 @@ def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: boo
     metrics."""
 
     def name(run: int, record: TrialRecord) -> str:
+        """Return the id of a trial that is unique in its side."""
         return f"{run + 1}/{record.trial_id}" if several else record.trial_id
 
     ids = tuple(name(v.run, v.record) for v in values)
     numbers = tuple(v.number for v in values)
     valid = set(ids)
-    done = {(run, record.scenario_id, record.round) for run, record in trials}
-    known = {(v.run, v.record.scenario_id, v.record.round) for v in values}
+    rounds = {(run, record.scenario_id, record.round) for run, record in trials}
+    with_value = {(v.run, v.record.scenario_id, v.record.round) for v in values}
     packets = counted([v.record for v in values], numbers, out_of)
     return Sample(
         ids,
@@ -220,7 +228,7 @@ def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: boo
         float(median(numbers)) if numbers else None,
         fmean(numbers) if numbers else None,
         tuple(name(run, r) for run, r in trials if name(run, r) not in valid),
-        len(done - known),
+        len(rounds - with_value),
         None if packets is None else sum(packets.totals),
         None if packets is None else sum(packets.events),
         tuple(v.run for v in values) if several else (),
@@ -230,6 +238,8 @@ def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: boo
 def _nothing_to_compare(
     base: MeasuredSide, others: Sequence[MeasuredSide], matchings: Sequence[Matching]
 ) -> InputError:
+    """Return the error that says why there is no row: no common primary metric, or no common
+    result."""
     if any(found.matches for found in matchings):
         return InputError("both sides measured no common primary metric", hint="use --all")
     reasons = list(dict.fromkeys(item.reason for found in matchings for item in found.unmatched))

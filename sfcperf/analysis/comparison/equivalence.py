@@ -39,9 +39,10 @@ _SPREAD_ALPHA = 0.05
 def coarseness(a: Sequence[float], b: Sequence[float], metric: Metric) -> float:
     """Return how far rounding may have moved the difference of the sides, in the metric's unit.
 
-    0 if both sides have a dispersion of a tick or more, which averages the rounding out. With less
-    dispersion each side may be half a tick off, together a tick. Infinite if all values are equal
-    and the metric declares no tick: then nothing tells the resolution.
+    0 if both sides have a dispersion of a tick or more, which averages the rounding out; also 0 if
+    the metric declares no tick and differing values show none. With less dispersion each side may
+    be half a tick off, together a tick. Infinite if all values are equal and the metric declares no
+    tick: then nothing tells the resolution.
     """
     values = [*a, *b]
     tick = tick_of(values, metric.tick)
@@ -95,16 +96,19 @@ def _zeros(a: Sample, b: Sample, metric: Metric) -> Iterator[str]:
 def _packets(
     a: Sample, b: Sample, scale: Scale, bounds: tuple[float, float], options: Options
 ) -> Iterator[str]:
-    """Object if the packets of all trials are too few to show, by exact (Clopper-Pearson) limits of
-    their shares, that these differ by less than the margin."""
+    """Object if all packets together are too few to show that the shares of both sides differ by
+    less than the margin, judged by the exact (Clopper-Pearson) limits of the shares. Metrics that
+    are no shares pass."""
     if a.total is None or b.total is None:
         return
     limits = [
         share_interval(sample.events or 0, sample.total or 0, 1 - 2 * options.alpha)
         for sample in (a, b)
     ]
+    # A share of 0 has no logarithm, and thus no ratio.
     if all(low > 0 for low, _ in limits) or not scale.ratios:
         (low_a, high_a), (low_b, high_b) = (scale.of(ends) for ends in limits)
+        # The upper bound is at least as near to 0 as the lower one.
         if max(high_b - low_a, high_a - low_b) <= bounds[1]:
             return
     yield f"{a.total} and {b.total} packets are too few to show shares within the margin"
@@ -131,18 +135,19 @@ def _outliers(
     count only if a mode of their size could move the means out of the margin: one of 50 comparisons
     of normal trials has such outliers."""
     sides = [_within_runs(sample, scale) for sample in (a, b)]
-    places = [find_outliers(values) for values in sides]
-    found = [len(outliers) for outliers in places]
+    outlying = [find_outliers(values) for values in sides]
+    counts = [len(outliers) for outliers in outlying]
     modes = [
         _moved(values, outliers, scale, 1 - 2 * options.alpha)
-        for values, outliers in zip(sides, places, strict=True)
+        for values, outliers in zip(sides, outlying, strict=True)
         if outliers
     ]
+    # Outliers that cannot be chance count whatever the size of the mode.
     surely = any(find_outliers(values, _SURELY) for values in sides)
     if surely or (modes and not _harmless(modes, bounds, test, 1 - 2 * options.alpha)):
         yield (
-            f"{found[0]} of {len(a.values)} and {found[1]} of {len(b.values)} trials are outliers: "
-            "a second mode may have been hit"
+            f"{counts[0]} of {len(a.values)} and {counts[1]} of {len(b.values)} trials are "
+            "outliers: a second mode may have been hit"
         )
     runs = [run_means(sample, scale) for sample in (a, b)]
     odd = [len(find_outliers(means)) for means in runs]
@@ -158,12 +163,14 @@ def _moved(
 ) -> tuple[float, float]:
     """Return how far a mode of the outliers' size moves the mean of a side, on the scale: first if
     the mode is as frequent as the outliers are, then if it is as frequent as the upper confidence
-    limit of their share."""
+    limit of their share. `values`: those of the trials; `outliers`: places of the outliers among
+    them."""
     _, most = share_interval(len(outliers), len(values), confidence)
     centre = median(values)
     sizes = [values[place] - centre for place in outliers]
 
     def by(share: float) -> float:
+        """Return how far the mean is moved by a mode that this share of the trials has."""
         if not scale.ratios:
             return share * max(map(abs, sizes))
         return max(abs(log1p(share * expm1(size))) for size in sizes)
@@ -178,8 +185,9 @@ def _harmless(
     confidence: float,
 ) -> bool:
     """Whether the shift and these modes together are within the margin, whichever way the modes
-    move the means. Limits of sums are those of Zou & Donner, "Construction of confidence limits
-    about effect measures", Statistics in Medicine 27, 2008."""
+    move the means. `modes`: of each side that has outliers, what `_moved` returns. Limits of sums
+    are by Zou & Donner, "Construction of confidence limits about effect measures", Statistics in
+    Medicine 27, 2008."""
     ends = test.interval(confidence)
     if ends is None:
         return False
@@ -191,6 +199,8 @@ def _harmless(
 
 
 def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
+    """Object if the dispersions of trials differ, or, if both sides have several runs, the
+    dispersions of runs."""
     yield from _spread("", _within_runs(a, scale), _within_runs(b, scale))
     if min(len(a.by_run()), len(b.by_run())) > 1:
         yield from _spread(" of the runs", run_means(a, scale), run_means(b, scale))
@@ -198,7 +208,8 @@ def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
 
 def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:
     """Object if the dispersions differ by Brown & Forsythe's test (JASA 69, 1974), and by a ratio
-    that matters. Fewer than three values on a side are not tested."""
+    that matters. Fewer than three values on a side are not tested. `what` follows the word
+    dispersion in the sentence; it is empty for trials."""
     from scipy.stats import levene
 
     if min(len(a), len(b)) < 3:

@@ -87,8 +87,8 @@ def _test(case: Case, options: Options) -> _CaseTests:
         narrower = (bounds[0] + taken, bounds[1] - taken)
         # Narrowed by a resolution coarser than itself, the margin would be empty. It is then tested
         # as it is, and `why_withheld` objects.
-        tested = narrower if narrower[0] < narrower[1] else bounds
-        of_shift, of_means = test.tost_p(*tested), means.tost_p(*tested)
+        tost_bounds = narrower if narrower[0] < narrower[1] else bounds
+        of_shift, of_means = test.tost_p(*tost_bounds), means.tost_p(*tost_bounds)
         tost = None if of_shift is None or of_means is None else max(of_shift, of_means)
         means_differ = at_most(of_shift, options.alpha) and not at_most(of_means, options.alpha)
         withheld = why_withheld(a, b, case.metric, scale, narrower, test, options)
@@ -98,8 +98,8 @@ def _test(case: Case, options: Options) -> _CaseTests:
 
 
 def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list[Row]:
-    """Correct the p-values of one family, and make its rows. `step` is alpha divided by the number
-    of tests, at which sample sizes are planned."""
+    """Correct the p-values of one family, and make its rows. Sample sizes are planned at the level
+    `step`, alpha divided by the number of tests; not without `sizes`."""
     # Rows that no outcome could decide do not count for the correction (Tarone 1990).
     p_values = {
         i: p
@@ -125,21 +125,22 @@ def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list
 def _row(
     tests: _CaseTests, options: Options, p_holm: float | None, family: int, step: float | None
 ) -> Row:
-    """Make the row of a case. `p_holm`: its corrected p, None if it is not in the family of
-    `family` rows; `step`: level at which sample sizes are planned, None to leave them out."""
+    """Make the row of a case. `p_holm`: its corrected p, None if the correction leaves the row out;
+    `family`: number of rows that p was corrected for, 0 if it was left out; `step`: level at which
+    sample sizes are planned, None to leave them out."""
     case, test, alpha = tests.case, tests.test, options.alpha
     a, b = case.a.values, case.b.values
-    found = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
+    decision = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
     confidence, ranks = 1 - alpha, options.test == "rank"
-    more, runs = SampleSize(None, ""), None
+    size, runs = SampleSize(None, ""), None
     if case.by_runs:
         runs = replication(case.a, case.b, tests.scale, case.costs)
-    if found.verdict == "undecided" and step is not None:
-        more, runs = _needed(tests, options, step, runs)
+    if decision.verdict == "undecided" and step is not None:
+        size, runs = _needed(tests, options, step, runs)
     of_means = tuple(_about_means(tests, options))
     effect_size = rank_biserial if case.paired else cliffs_delta
     units = case.replicates()
-    floor = _floor(tests, found.verdict, options)
+    floor = _floor(tests, decision.verdict, options)
     return Row(
         candidate=case.candidate,
         scenario=case.scenario,
@@ -151,6 +152,7 @@ def _row(
         paired=case.paired,
         a=case.a,
         b=case.b,
+        # On a scale without ratios, differences are in the unit.
         difference=_estimate(tests, Scale(False, tests.scale.centre), confidence, ranks),
         relative=_relative(tests, confidence, ranks),
         mean_difference=_estimate(tests, Scale(False, 0.0), confidence, ranks=False),
@@ -167,14 +169,15 @@ def _row(
         beyond_p=None if test is None or tests.bounds is None else test.beyond_p(*tests.bounds),
         tost_interval=_relative(tests, 1 - 2 * alpha, ranks),
         mean_ratio=_mean_ratio(tests, 1 - 2 * alpha),
+        # Reasons against equivalence count where the tests show it; elsewhere the means may be one.
         withheld=tests.withheld if at_most(tests.tost, alpha) else of_means,
         rarest_mode=rarest_mode(min(len(a), len(b))),
-        verdict=found.verdict,
-        n_needed=more.n,
-        n_needed_for=more.purpose,
+        verdict=decision.verdict,
+        n_needed=size.n,
+        n_needed_for=size.purpose,
         warnings=(
             *case.warnings,
-            *found.warnings,
+            *decision.warnings,
             *of_means,
             *_about_dependence(test),
             *filter(None, [floor.reason if floor else ""]),
@@ -187,6 +190,8 @@ def _row(
 
 
 def _floor(tests: _CaseTests, verdict: Verdict, options: Options) -> Floor | None:
+    """Return the noise floor of a row, with the reason if it keeps the row undecided; None if the
+    machine has none for it."""
     if tests.case.floor is None:
         return None
     floor = tests.case.floor.floor(tests.case.a, tests.case.b, tests.scale, 1 - options.alpha)
@@ -234,17 +239,21 @@ def _about_means(tests: _CaseTests, options: Options) -> Iterator[str]:
 
 
 def _about_dependence(test: ShiftTest | None) -> Iterator[str]:
+    """Warn if the test was corrected because trials depend on their predecessors."""
     if test is not None and SUFFIX in test.name:
         yield "successive trials resemble each other, so the interval is wider and p is larger"
 
 
 def _relative(tests: _CaseTests, confidence: float, ranks: bool) -> Estimate | None:
+    """Estimate the shift as a ratio of the baseline; None for too few trials, and for a baseline of
+    0."""
     shift = _estimate(tests, tests.scale, confidence, ranks)
     return None if shift is None else tests.scale.relative(shift)
 
 
 def _mean_ratio(tests: _CaseTests, confidence: float) -> Estimate | None:
-    """Estimate the difference of the means as a ratio of the baseline; None without an interval."""
+    """Estimate the difference of the means as a ratio of the baseline; None without an interval,
+    and for a baseline of 0."""
     if tests.means is None or (ends := tests.means.interval(confidence)) is None:
         return None
     low, high = _wider(tests, tests.scale, ends)
@@ -254,8 +263,8 @@ def _mean_ratio(tests: _CaseTests, confidence: float) -> Estimate | None:
 
 
 def _estimate(tests: _CaseTests, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
-    """Estimate the shift by ranks or by t; by t also if there are too few trials for an interval by
-    ranks."""
+    """Estimate the shift on a scale by ranks or by t; by t also if there are too few trials for an
+    interval by ranks. None if there are too few for any estimate."""
     test = shift_test(tests.case, scale, ranks)
     if test is None:
         return None
@@ -273,6 +282,7 @@ def _wider(
     is not known."""
     if not isfinite(tests.coarse):
         return None, None
+    # Only a scale of ratios uses the centre, which is that of the case.
     taken = replace(scale, centre=tests.scale.centre).share(tests.coarse)
     return ends[0] - taken, ends[1] + taken
 
@@ -281,10 +291,12 @@ def _needed(
     tests: _CaseTests, options: Options, step: float, runs: Replication | None
 ) -> tuple[SampleSize, Replication | None]:
     """Return how many trials or runs would decide an undecided row, and its `runs` with the advice
-    that belongs to them. No size for a row with a noise floor."""
+    that belongs to them (None without several runs). There is no size for fewer than two trials on
+    a side, nor for a row with a noise floor."""
     a, b = tests.scale.of(tests.case.a.values), tests.scale.of(tests.case.b.values)
     if tests.test is None or min(len(a), len(b)) < 2:
         return SampleSize(None, ""), runs
+    # Equivalence is not planned where the means prevent it: the plan knows the shift alone.
     bounds = None if tests.means_differ else tests.bounds
     if runs is not None:
         question = Question(
@@ -308,5 +320,6 @@ def _needed(
         )
     )
     if found.purpose == "equivalence" and found.n is not None:
+        # Equivalence also needs enough trials to see rare modes.
         return SampleSize(max(found.n, least_to_see(options.rarest)), found.purpose), None
     return found, None

@@ -86,9 +86,11 @@ class FloorRow:
 
     scenario: Mapping[str, Any]
     label: str
+    """Label of the probe."""
     metric: str
     unit: str
     runs: int
+    """Number of runs."""
     mean: float
     """Mean of the means of runs, in the unit."""
     ratios: bool
@@ -96,7 +98,7 @@ class FloorRow:
     between: float
     """Standard deviation of the means of runs."""
     limit: float
-    """Two runs with as many trials as these differ by less, with the confidence."""
+    """With the confidence, two runs with as many trials as these differ by less."""
     confidence: float
 
 
@@ -173,6 +175,7 @@ def _machine(manifest: Mapping[str, Any]) -> str:
 
 
 def _digest(value: Any) -> str:
+    """Return a fingerprint of a JSON value, 32 hexadecimal digits."""
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -213,7 +216,7 @@ def _set_of(stores: Sequence[RunStore]) -> dict[str, Any]:
 def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
     """Yield the rows of a set, each with whether its metric is primary; rows of primary metrics
     come first. A row needs two runs that measured it."""
-    found: dict[str, tuple[dict[str, Any], bool]] = {}
+    by_key: dict[str, tuple[dict[str, Any], bool]] = {}
     for store in stores:
         for measurement in planned_measurements(store.manifest(), store.trials()):
             means = [
@@ -229,7 +232,7 @@ def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
                     "metric": metric.name,
                 }
                 key = json.dumps(row, sort_keys=True)
-                entry = found.setdefault(
+                entry = by_key.setdefault(
                     key, ({**row, "unit": metric.unit, "runs": []}, metric.primary)
                 )
                 entry[0]["runs"].append(
@@ -239,5 +242,5 @@ def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
                         "sd": sqrt(variance(values)) if len(values) > 1 else 0.0,
                     }
                 )
-    known = [item for item in found.values() if len(item[0]["runs"]) > 1]
-    yield from sorted(known, key=lambda item: not item[1])
+    repeated = [item for item in by_key.values() if len(item[0]["runs"]) > 1]
+    yield from sorted(repeated, key=lambda item: not item[1])

@@ -65,9 +65,9 @@ def match(baseline: MeasuredSide, candidate: MeasuredSide, options: Options) -> 
     unmatched: list[UnmatchedResult] = []
     for key, group in a.items():
         if key in b:
-            found, left = _metrics(group, b[key], factors, (baseline.name, candidate.name))
+            found, lacking = _metrics(group, b[key], factors, (baseline.name, candidate.name))
             matches += found
-            unmatched += left
+            unmatched += lacking
         else:
             unmatched.append(_unmatched(group[0], baseline, candidate, factors, b))
     unmatched += [
@@ -96,6 +96,8 @@ def _factors(
         if name in options.ignore or (options.match and name not in options.match):
             continue
         levels = [side.levels_of(name) for side in sides]
+        # A factor that one side lacks and the other varies is kept. Nothing matches then, and the
+        # reasons name the factor.
         if all(levels) or max(map(len, levels)) > 1:
             factors.append(name)
             continue
@@ -108,6 +110,7 @@ def _factors(
 
 
 def _groups(side: MeasuredSide, factors: Sequence[str]) -> _Groups:
+    """Group the measurements of a side by the levels of these factors and by probe."""
     groups: _Groups = {}
     for measurement in side.measurements:
         key = (_identity(_levels(measurement, factors)), measurement.label)
@@ -116,6 +119,7 @@ def _groups(side: MeasuredSide, factors: Sequence[str]) -> _Groups:
 
 
 def _levels(measurement: RunMeasurement, factors: Sequence[str]) -> dict[str, Any]:
+    """Return the levels of these factors in the scenario of a measurement, which may lack some."""
     return {f: measurement.scenario[f] for f in factors if f in measurement.scenario}
 
 
@@ -125,26 +129,28 @@ def _metrics(
     factors: Sequence[str],
     names: tuple[str, str],
 ) -> tuple[list[Match], list[UnmatchedResult]]:
-    """Match all metrics of one probe in one scenario; return also what does not match. `names`:
-    those of the sides."""
+    """Match all metrics of one probe in one scenario; return the matches, and what only one side
+    has or cannot be compared. `a` and `b`: measurements of the baseline and of the candidate;
+    `names`: the names of both sides."""
     label, scenario = a[0].label, _levels(a[0], factors)
     of_a = {metric.name: metric for m in a for metric in m.metrics}
     of_b = {metric.name: metric for m in b for metric in m.metrics}
-    pooled = tuple(
+    # A run that has several measurements here has several scenarios, which are pooled.
+    poolings = tuple(
         f"{name}: trials of {number} scenarios were pooled"
         for name, group in zip(names, (a, b), strict=True)
         if (number := max(Counter(m.run for m in group).values())) > 1
     )
-    found, left = [], []
+    found, unmatched = [], []
     for name, metric in of_a.items():
         other = of_b.get(name)
         if other is None or other.unit != metric.unit:
             reason = f"{names[1]} does not report it"
             if other is not None:
                 reason = f"its unit is {metric.unit}, and {other.unit} in {names[1]}"
-            left.append(UnmatchedResult(names[0], scenario, label, name, reason))
+            unmatched.append(UnmatchedResult(names[0], scenario, label, name, reason))
             continue
-        warnings = pooled
+        warnings = poolings
         if other.better != metric.better:
             warnings += (f"better is {metric.better!r}, and {other.better!r} in {names[1]}",)
         trials_a, trials_b = (
@@ -152,11 +158,13 @@ def _metrics(
         )
         levels = (a[0].scenario, b[0].scenario)
         found.append(
-            Match(scenario, label, metric, trials_a, trials_b, bool(pooled), levels, warnings)
+            Match(scenario, label, metric, trials_a, trials_b, bool(poolings), levels, warnings)
         )
     reason = f"{names[0]} does not report it"
-    left += [UnmatchedResult(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
-    return found, left
+    unmatched += [
+        UnmatchedResult(names[1], scenario, label, n, reason) for n in of_b if n not in of_a
+    ]
+    return found, unmatched
 
 
 def _unmatched(
@@ -166,7 +174,8 @@ def _unmatched(
     factors: Sequence[str],
     groups: _Groups,
 ) -> UnmatchedResult:
-    """Describe a scenario, or a probe in it, that `side` has and `other` does not."""
+    """Describe a scenario, or a probe in it, that `side` has and `other` does not. `groups`: those
+    of `other`."""
     levels = _levels(measurement, factors)
     if any(scenario == _identity(levels) for scenario, _ in groups):
         reason = f"{other.name} has no probe {measurement.label} there"

@@ -37,7 +37,7 @@ class FloorT(Student):
 
 @dataclass(frozen=True)
 class FloorRecord:
-    """How A/A runs of a machine differ in one metric of one scenario."""
+    """How A/A runs of a machine differ in one metric of one scenario. `NoiseFloors.of` makes it."""
 
     sets: tuple[tuple[RunMean, ...], ...]
     """Sets of at least two runs; the runs of a set are of the same thing."""
@@ -66,6 +66,7 @@ class FloorRecord:
 
     @property
     def _freedom(self) -> int:
+        """Degrees of freedom of the variance between runs."""
         return sum(len(group) - 1 for group in self.sets)
 
     def _between(self, scale: Scale) -> float:
@@ -77,9 +78,9 @@ class FloorRecord:
         return squares / self._freedom
 
     def _variance(self, a: Sample, b: Sample, scale: Scale) -> float:
-        """Return the variance of the difference of two runs with trials like these. Where they are
-        fewer or scatter more than those of the A/A runs, the excess variance of their mean is
-        added."""
+        """Return the variance of the difference of two runs with trials like these. If the trials
+        of a side are fewer or scatter more than those of the A/A runs, the excess of its mean's
+        variance is added."""
         return 2 * self._between(scale) + sum(
             max(0.0, variance(scale.of(side.values)) / len(side.values) - self._within(scale))
             for side in (a, b)
@@ -87,8 +88,8 @@ class FloorRecord:
         )
 
     def _within(self, scale: Scale) -> float:
-        """Return what the scatter of trials adds to the variance of an A/A run's mean (delta method
-        for ratios)."""
+        """Return how much of the variance of an A/A run's mean comes from the scatter of its trials
+        (delta method for ratios)."""
         runs = [run for group in self.sets for run in group]
         parts = [
             (run.n - 1, (run.sd / (run.mean if scale.ratios else 1)) ** 2)

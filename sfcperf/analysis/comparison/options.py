@@ -89,8 +89,8 @@ class Options:
         return Margin(self.margin, False)
 
     def check_names(self, known: Iterable[tuple[str, str]]) -> None:
-        """Check that each margin and each chosen metric is about a metric that both sides measured.
-        `known`: the (label, metric) of these. Raises InputError."""
+        """Check that each margin and each chosen metric is about a metric that both sides measured:
+        one of the (label, metric) in `known`. Raises InputError."""
         pairs = dict.fromkeys(known)
         names = {name for label, metric in pairs for name in (metric, f"{label}/{metric}")}
         for name in (*self.margins, *self.absolute_margins, *self.metrics):

@@ -40,7 +40,7 @@ _WORTH = 0.9
 
 @dataclass(frozen=True)
 class Costs:
-    """What a run costs, in seconds."""
+    """What a run costs, in seconds; `costs_of` takes it from the runs' manifests and trials."""
 
     run_s: float
     """Time that a run takes besides its rounds: start, warm-up, analysis."""
@@ -94,9 +94,9 @@ def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | No
 
 
 def _further_variance(single: Sample, several: Sample, scale: Scale) -> float:
-    """Return the variance that a single run's mean has beyond that of a mean of the group, because
-    the run has fewer trials or they scatter more; negative in the opposite case."""
-    single_run, group = _seen(single, scale), _seen(several, scale)
+    """Return the variance that a single run's mean has beyond the variance of a mean of the group,
+    because the run has fewer trials or they scatter more; negative in the opposite case."""
+    single_run, group = _dispersions_of(single, scale), _dispersions_of(several, scale)
     of_group = (group.within or 0.0) / group.rounds
     within = group.within if single_run.within is None else single_run.within
     return (within or 0.0) / single_run.rounds - of_group
@@ -116,7 +116,9 @@ def replication(a: Sample, b: Sample, scale: Scale, costs: Costs | None) -> Repl
 
 
 def _dispersion(sample: Sample, scale: Scale) -> RunDispersion:
-    dispersions = _seen(sample, scale)
+    """Return the dispersion of a side as its row has it: variances as standard deviations, means in
+    the unit."""
+    dispersions = _dispersions_of(sample, scale)
     return RunDispersion(
         runs=len(dispersions.means),
         rounds=dispersions.rounds,
@@ -126,10 +128,10 @@ def _dispersion(sample: Sample, scale: Scale) -> RunDispersion:
     )
 
 
-def _seen(sample: Sample, scale: Scale) -> _Dispersions:
-    """Estimate the variances of a side by the method of moments: the variance of the means is that
-    between runs, plus that of trials over their number (Kalibera & Jones, section 6.2; Searle,
-    Casella & McCulloch, Variance Components, section 3.6)."""
+def _dispersions_of(sample: Sample, scale: Scale) -> _Dispersions:
+    """Estimate the variances of a side on the scale, by the method of moments: the variance of the
+    means is the variance between runs, plus the variance of trials over their number (Kalibera &
+    Jones, section 6.2; Searle, Casella & McCulloch, Variance Components, section 3.6)."""
     runs = sample.by_run()
     means = run_means(sample, scale)
     freedom = sum(len(values) - 1 for values in runs)
@@ -146,7 +148,7 @@ def _seen(sample: Sample, scale: Scale) -> _Dispersions:
 
 @dataclass(frozen=True)
 class Question:
-    """What further runs are to decide about an undecided row."""
+    """What further runs are to decide about an undecided row; `evaluation` asks it of `advice`."""
 
     shift: float
     """Shift that was observed, on the scale."""
@@ -164,13 +166,14 @@ class Question:
 def advice(
     found: Replication, a: Sample, b: Sample, scale: Scale, question: Question
 ) -> tuple[SampleSize, Effort | None, bool]:
-    """Return the number of runs that would decide with as many rounds as now, the cheapest effort
-    that would (None if there is none), and whether more rounds of the same runs could have decided.
+    """Return three things about an undecided row: how many runs would decide it with as many rounds
+    as now; the cheapest effort that would (None if there is none); and whether more rounds of the
+    same runs could have decided it. `found`: the row's dispersions and costs.
 
     The optimum of rounds per run is sqrt(cost of a run / cost of a round * variance within /
     variance between) (Kalibera & Jones, section 7).
     """
-    sides = [_seen(a, scale), _seen(b, scale)]
+    sides = [_dispersions_of(a, scale), _dispersions_of(b, scale)]
     # The dispersion of a single run cannot be seen: it is taken to be that of the other side's.
     of_runs = [s.between for s in sides if s.between is not None]
     of_trials = [s.within for s in sides if s.within is not None]
@@ -186,6 +189,7 @@ def advice(
     now = max(len(s.means) for s in sides)
     # These runs have not decided, so with as many rounds it takes at least one more.
     today = ask.runs(rounds, now + 1)
+    # Without costs: as many rounds as now, twice as many, and half as many.
     choices = {rounds, 2 * rounds, max(LEAST_ROUNDS, rounds // 2)}
     if found.run_s is not None and found.round_s:
         optimum = MOST_ROUNDS
@@ -211,6 +215,7 @@ def _effort(effort: Effort) -> float:
 
 
 def _seconds(found: Replication, runs: int, rounds: int) -> float | None:
+    """Return the time that so many runs take; None if the costs are not known."""
     if found.run_s is None or found.round_s is None:
         return None
     return runs * (found.run_s + rounds * found.round_s)
@@ -221,7 +226,9 @@ class _Sizes:
     """Computes numbers of runs per side from the power of t tests, given these variances."""
 
     between: float
+    """Variance between runs, on the tested scale."""
     within: float
+    """Variance between the trials of a run."""
     question: Question
 
     def runs(self, rounds: int, least: int) -> SampleSize:
@@ -229,7 +236,8 @@ class _Sizes:
         more than MOST_RUNS."""
         spread = sqrt(self.between + self.within / rounds)
         # `needed` takes observed trials and uses only their dispersion. Two made-up values per side
-        # have the wanted one; of pairs, the two differences have it.
+        # have the dispersion `spread`; of pairs, the two differences have sqrt(2) times it, as the
+        # difference of two sides has.
         high = [spread / sqrt(2), -spread / sqrt(2)]
         a = [0.0, 0.0] if self.question.paired else high
         size = needed(

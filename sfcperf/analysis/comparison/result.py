@@ -24,7 +24,8 @@ def percent_text(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """The trials of one side that count, in the order of rounds."""
+    """The trials of one side that count for one row, by run, then by scenario (if several are
+    pooled), then by round. `engine` makes it."""
 
     trials: tuple[str, ...]
     """Ids of the trials; on a side of several runs with the number of the run, from 1:
@@ -150,7 +151,7 @@ class Row:
     """Candidate minus baseline, in the unit, by the deciding method."""
     relative: Estimate | None
     """Candidate minus baseline as a ratio of the baseline (0.03: 3 % more), by the deciding method;
-    None for a baseline of 0."""
+    None for a baseline of 0, and for too few trials."""
     mean_difference: Estimate | None
     """Difference of the means, in the unit, by Student's t."""
     effect: Estimate | None
@@ -181,7 +182,7 @@ class Row:
     the means, within the margin."""
     mean_ratio: Estimate | None
     """Difference of the means as a ratio of the baseline's mean, with the confidence 1 - 2 alpha;
-    None for a baseline of 0."""
+    None for a baseline of 0, and without an interval."""
     withheld: tuple[str, ...]
     """Why the row is not called equivalent although most trials are within the margin."""
     rarest_mode: float

@@ -49,7 +49,7 @@ class RunMeasurement(PlannedMeasurement):
 
 @dataclass(frozen=True)
 class MeasuredSide:
-    """A side with its results."""
+    """A side with its results, which `read_side` reads."""
 
     side: Side
     facts: SideFacts
@@ -115,8 +115,9 @@ def read_side(side: Side) -> MeasuredSide:
 def _read_run(
     store: RunStore, variant: str | None
 ) -> tuple[Mapping[str, Any], RunFacts, list[PlannedMeasurement]]:
-    """Read a run: its manifest, facts and measurements. Those of a `variant` are only its own, and
-    lack the factor `variant`, so that variants of a run match each other."""
+    """Read a run: its manifest, facts and measurements. Of a `variant` only its own trials are
+    read, and their scenarios lack the factor `variant`, so that variants of a run match each
+    other."""
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     if variant is not None:
         known = variants_of(manifest)
@@ -144,4 +145,5 @@ def _read_run(
 
 
 def _of_run(planned: PlannedMeasurement, run: int) -> RunMeasurement:
+    """Return a measurement with the number of its run in the side, from 0."""
     return RunMeasurement(**{f.name: getattr(planned, f.name) for f in fields(planned)}, run=run)

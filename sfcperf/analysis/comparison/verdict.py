@@ -34,8 +34,9 @@ def verdict_of(
     better: str,
     alpha: float,
 ) -> Decision:
-    """Decide a row. `tost`: p of the two one-sided tests against the margin; `withheld`: reasons
-    against equivalence; `better`: the metric's, `higher`, `lower` or `none`."""
+    """Decide a row. `test`: of the shift, None for too few trials; `tost`: p of the two one-sided
+    tests against the margin; `withheld`: reasons against equivalence; `better`: which values of the
+    metric are better, `higher`, `lower` or `none`."""
     significant = at_most(p_holm, alpha)
     if at_most(tost, alpha):
         small = ("the difference is significant, but within the margin",) if significant else ()
@@ -47,6 +48,8 @@ def verdict_of(
         return Decision("undecided")
     if better == "none":
         return Decision("different")
+    # The smaller one-sided p tells the direction. A significant test has both; `or` is for the type
+    # checker.
     higher = (test.p_above(0.0) or 0.0) < (test.p_below(0.0) or 0.0)
     return Decision("better" if higher == (better == "higher") else "worse")
 

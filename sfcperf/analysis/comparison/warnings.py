@@ -36,6 +36,7 @@ def warnings(sides: Sequence[MeasuredSide], rows: Sequence[Row], options: Option
 def _unlike(side: MeasuredSide) -> Iterator[str]:
     """Warn about runs of a side that differ in their conditions: the comparison takes all runs of a
     side for runs of the same thing."""
+    # Each run becomes a side of its own, because `differences` compares sides.
     runs = [
         MeasuredSide(Side(store.run_id, store), side.facts, (manifest,), ())
         for store, manifest in zip(side.side.stores, side.manifests, strict=True)
@@ -81,6 +82,7 @@ def without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
     """Warn if no row of a family could have been called better or worse, whatever was measured: too
     few trials for so many rows. `rows`: those of the family."""
     tests = [row for row in rows if row.p_least is not None and row.replication is None]
+    # A t test has no smallest p.
     if not tests or options.test == "t":
         return
     family = sum(at_most(row.p_least, options.alpha) for row in tests)

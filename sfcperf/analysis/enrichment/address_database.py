@@ -28,11 +28,12 @@ class AddressDatabase(TagFile):
     reader: maxminddb.Reader
 
     def match(self, subjects: Subjects) -> TagMatches:
-        """Return the tags of the subjects, whose key is one column with addresses."""
+        """Return the tags of the subjects, whose key is one column with addresses. Raises
+        InputError if the database is damaged."""
         tags: list[Tag] = []
         matched, unmatched = 0, []
         for (address,), ids in subjects.by_key.items():
-            found, reason = self._look_up(address)
+            tag_values, reason = self._look_up(address)
             if reason:
                 unmatched.append(f"{address}: {reason}")
                 continue
@@ -40,13 +41,13 @@ class AddressDatabase(TagFile):
             tags += [
                 Tag(subjects.kind, id, tag, value, self.file)
                 for id in ids
-                for tag, value in found.items()
+                for tag, value in tag_values.items()
             ]
         return TagMatches(tags, matched, unmatched)
 
     def _look_up(self, text: str) -> tuple[dict[str, Any], str]:
-        """Look up one address: return its tags, and the reason if there are none, else an empty
-        one."""
+        """Look up the address `text`. Return its tags and an empty reason, or no tags and the
+        reason why. Raises InputError if the database is damaged."""
         import maxminddb
 
         try:
@@ -61,15 +62,15 @@ class AddressDatabase(TagFile):
             raise InputError(f"the database is damaged: {error}", where=str(self.path)) from error
         if record is None:
             return {}, "not in the database"
-        found = {tag: at_path(record, path) for tag, path in self.fields.items()}
-        scalars = {
+        values = {tag: at_path(record, path) for tag, path in self.fields.items()}
+        tags = {
             tag: value
-            for tag, value in found.items()
+            for tag, value in values.items()
             if isinstance(value, str | int | float | bool)
         }
-        if not scalars:
+        if not tags:
             return {}, "the database's record has none of these fields"
-        return scalars, ""
+        return tags, ""
 
 
 def open_database(

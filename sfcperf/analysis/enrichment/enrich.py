@@ -145,7 +145,8 @@ class EnrichAnalysis(Analysis):
         return document
 
     def _open(self, folder: Path, factors: Sequence[str]) -> list[TagFile]:
-        """Open and check the tables and databases. `factors`: names of the run's factors."""
+        """Open and check the tables and databases. `folder`: where their paths start; `factors`:
+        names of the run's factors. Raises InputError with file and line."""
         tables = self.parameters.get("tables", [])
         databases = self.parameters.get("databases", [])
         for entry in tables:

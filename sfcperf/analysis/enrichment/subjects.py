@@ -20,7 +20,10 @@ from sfcperf.results.tables.columns import PREFIX
 SOURCE = "source"
 ENDPOINTS = ("client", "server")
 FIELDS = ("trial_id", "scenario_id", "round", "probe", "label", "status")
+"""Attributes of a trial's record that are columns of the same name."""
 NESTED = ("notes.", "facts.")
+"""How columns begin whose rest is a path in the record's notes, or in the facts of its
+deployment."""
 COLUMN_PATTERN = rf"^({SOURCE}|{'|'.join((*ENDPOINTS, *FIELDS))}|{PREFIX}.+|notes\..+|facts\..+)$"
 """Pattern of the names of columns (JSON Schema)."""
 COLUMNS_TEXT = (
@@ -50,9 +53,9 @@ def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) ->
 
 
 def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str]) -> Subjects:
-    """Group the trials of a run by their texts in these columns, or its telemetry sources if the
-    column is `source`. Trials without a value in one of the columns are only counted. Raises
-    InputError if the run folder is damaged."""
+    """Group the trials of a run by their texts in these columns; or, if the column is `source`,
+    give each source of its telemetry a group of its own. Trials without a value in one of the
+    columns are only counted. Raises InputError if the run folder is damaged."""
     by_key: dict[tuple[str, ...], list[str]] = {}
     if list(columns) == [SOURCE]:
         for source in _sources(run):
@@ -69,6 +72,7 @@ def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str
 
 
 def _sources(run: RunStore) -> list[str]:
+    """List the sources of the run's telemetry in alphabetical order; empty without telemetry."""
     if not run.telemetry_path.is_file():
         return []
     return sorted(TELEMETRY.read(run.telemetry_path)["source"].unique().to_pylist())
@@ -100,8 +104,8 @@ def _value(
 
 
 def _text(value: Any) -> str | None:
-    """Return a value as the text that keys are compared with; None for a missing value, and for
-    lists and objects, which cannot be part of a key."""
+    """Return a value as the text that keys are compared with. None for a missing value, and for a
+    list or object, which cannot be part of a key."""
     if value is None or isinstance(value, Mapping | list | tuple):
         return None
     return value if isinstance(value, str) else json.dumps(value)

@@ -65,7 +65,8 @@ def read_table(
     """Read a table in UTF-8; white space around cells and empty lines are ignored.
 
     `match`: key column -> column of trials; `tags`: columns that become tags, None: all but the
-    key. Raises InputError with file and line.
+    key; `prefix`: what the tags' names begin with. Raises InputError with file and line, also for a
+    key that two rows have.
     """
     key = tuple(match)
     content, sha256 = read_bytes(folder, file)
@@ -80,14 +81,14 @@ def read_table(
     places = {name: place for place, name in enumerate(header)}
     rows: dict[tuple[str, ...], Row] = {}
     for line, cells in table.rows:
-        found = tuple(cells[places[name]] for name in key)
-        if found in rows:
+        texts = tuple(cells[places[name]] for name in key)
+        if texts in rows:
             raise InputError(
-                f"the key {', '.join(found)} is a duplicate of line {rows[found].line}",
+                f"the key {', '.join(texts)} is a duplicate of line {rows[texts].line}",
                 where=f"{path}:{line}",
                 allowed="one row per key",
             )
         values = {prefix + name: cells[places[name]] for name in chosen if cells[places[name]]}
-        rows[found] = Row(line, values)
+        rows[texts] = Row(line, values)
     names = tuple(prefix + name for name in chosen)
     return Table(file, sha256, tuple(match.values()), names, key, rows)

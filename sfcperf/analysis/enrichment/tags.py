@@ -25,6 +25,7 @@ class Tag:
     id: str
     """Trial id, or name of the source."""
     tag: str
+    """Name of the tag."""
     value: str | int | float | bool
     file: str
     """File that the tag comes from, as the workflow names it."""
@@ -57,7 +58,8 @@ class Subjects:
 
 @dataclass(frozen=True)
 class TagFile(ABC):
-    """A file with tags, read and checked."""
+    """A file with tags, read and checked (`read_table`, `open_database`). The analysis `enrich`
+    calls `match` once per file."""
 
     kind: ClassVar[Literal["csv", "mmdb"]]
     file: str

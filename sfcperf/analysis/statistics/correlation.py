@@ -43,16 +43,16 @@ def correlation(
     groups: Sequence[Any] | None = None,
 ) -> Coefficient | str:
     """Return the coefficient of x and y, equally long sequences of finite numbers, or the reason
-    why there is none.
+    why there is none. The reason calls x the telemetry and y the metric.
 
-    Pearson: Fisher's z interval (Fisher 1921), p by t with n - 2 degrees of freedom. Spearman:
-    the same z with Bonett & Wright's (2000) variance (1 + r^2 / 2) / (n - 3); p exact, over all
-    orders of the ranks, for n <= 8 (ties included), by t above (Kendall & Gibbons 1990).
+    Pearson: Fisher's z interval (Fisher 1921), p by t with n - 2 degrees of freedom. Spearman: the
+    same z with Bonett & Wright's (2000) variance (1 + r^2 / 2) / (n - 3); p exact, over all orders
+    of the ranks, for n <= 8 (ties included), by t above (Kendall & Gibbons 1990).
 
-    With `groups`, one per value, it is the partial correlation given the groups: that of the
-    deviations from the groups' means (Spearman: of the ranks among all values), with one degree of
-    freedom less for each group beyond the first (Fisher 1924). Groups with one member say nothing
-    and are left out.
+    With `groups`, one per value, it is the partial correlation given the groups: the correlation of
+    the deviations from the groups' means (Spearman: of the ranks among all values), with one degree
+    of freedom less for each group beyond the first (Fisher 1924). Groups with one member say
+    nothing and are left out.
     """
     import numpy as np
     from scipy.special import ndtri
@@ -62,8 +62,9 @@ def correlation(
         groups = [0] * len(x)
     else:
         sizes = Counter(groups)
-        kept = [i for i, group in enumerate(groups) if sizes[group] > 1]
-        x, y, groups = ([values[i] for i in kept] for values in (x, y, groups))
+        members = [i for i, group in enumerate(groups) if sizes[group] > 1]
+        x, y, groups = ([values[i] for i in members] for values in (x, y, groups))
+    # Degrees of freedom that the means of the groups take.
     taken = max(len(set(groups)) - 1, 0)
     n = len(x) - taken
     if n < FEWEST:
@@ -77,6 +78,7 @@ def correlation(
         return "the metric does not vary" if right is None else "the telemetry does not vary"
     r = float(np.clip(left @ right, -1.0, 1.0))
     variance = (1 + r * r / 2 if name == "spearman" else 1.0) / (n - 3)
+    # For r = +-1 z is infinite, and tanh gives an interval of width 0.
     z = np.arctanh(r) if abs(r) < 1 else r * np.inf
     half = ndtri((1 + confidence) / 2) * variance**0.5
     if name == "spearman" and taken == 0 and n <= EXACT_UP_TO:
@@ -121,8 +123,9 @@ def _exact_p(x: numpy.ndarray, y: numpy.ndarray) -> float:
     is at least as far from 0 as the observed one. x and y are from `_centred`."""
     import numpy as np
 
-    found = np.abs(y[_orders(len(y))] @ x)
-    return float(np.mean(found >= abs(x @ y) - 1e-12))
+    shuffled = np.abs(y[_orders(len(y))] @ x)
+    # The tolerance counts orders whose correlation is smaller by rounding only.
+    return float(np.mean(shuffled >= abs(x @ y) - 1e-12))
 
 
 @cache

@@ -41,7 +41,8 @@ class Dependence:
     trend_p: float | None
     """Two-sided p of a trend (Mann-Kendall)."""
     drift_ratio: float | None
-    """Median of the last third over that of the first, minus 1; None if the first is 0."""
+    """Median of the last third over that of the first, minus 1; None if the first is 0 or so small
+    that the ratio is not finite."""
 
     @property
     def has_trend(self) -> bool:
@@ -110,9 +111,11 @@ def mann_kendall_p(values: NDArray[float64]) -> float:
 
         return float(kendalltau(np.arange(n), values).pvalue)
     later, earlier = values[None, :], values[:, None]
+    # Pairs of values of which the later one is larger, and smaller.
     above = int(np.count_nonzero(np.triu(later > earlier, 1)))
     below = int(np.count_nonzero(np.triu(later < earlier, 1)))
     tied = above + below < n * (n - 1) // 2
+    # As in scipy, p is exact for few values, and if all pairs but one have the same direction.
     if not tied and (n <= _MOST_EXACT or min(above, below) <= 1):
         return min(1.0, 2 * _at_most_inversions(n, min(above, below)))
     equal = np.unique(values, return_counts=True)[1]
@@ -131,6 +134,7 @@ def _at_most_inversions(n: int, inversions: int) -> float:
     shares = np.zeros(inversions + 1)
     shares[0] = 1.0
     for before in range(1, n):
+        # After this step shares[i] is the mean of the shares of i - before ... i inversions.
         sums = shares.cumsum()
         sums[before + 1 :] -= sums[: -before - 1].copy()
         shares = sums / (before + 1)

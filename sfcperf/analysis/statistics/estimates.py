@@ -51,7 +51,7 @@ class Rules:
     """The mean of trials has an interval only where they would show, with 95 %, a mode that occurs
     in this share of all trials or more: a slow mode that was not hit is missing from the mean."""
     first_look: int | None = None
-    """Rounds after which sequential stopping first looked; None for a fixed number of rounds."""
+    """Rounds after which sequential stopping first looked; None if there were no repeated looks."""
 
     @property
     def fewest(self) -> int:
@@ -76,6 +76,7 @@ class Estimate:
     value: float | None
     """None without trials."""
     interval: Interval | None
+    """None if it is withheld."""
     withheld: str
     """Why there is no interval, as a clause; empty if there is one."""
 
@@ -123,6 +124,7 @@ def _why_withheld(values: Sequence[float], tick: float | None, counted: EventCou
         return "one trial shows no dispersion"
     deviations = scaled(values)
     if deviations is None:
+        # The tick or the counts then give the interval its width.
         if tick is None and counted is None:
             return "all trials gave the same value, and the resolution of the metric is not known"
         return ""
@@ -146,7 +148,8 @@ def _median_withheld(values: Sequence[float], rules: Rules, counted: EventCounts
 
 def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts | None) -> str:
     """Say what forbids an interval of the mean: a mode that was missed, or may have been hit once;
-    empty if nothing does."""
+    empty if nothing does. `_counted` is not used: `estimate_of` calls this like
+    `_median_withheld`."""
     least = least_to_see(rules.rarest_mode)
     if len(values) < least:
         return (
@@ -155,6 +158,7 @@ def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts 
             "(design.rarest_mode)"
         )
     outliers = len(find_outliers(values))
+    # With fewer trials than show a usual mode, an outlier may be the only hit of one.
     if outliers and len(values) < least_to_see(USUAL_RAREST_MODE):
         are = "is an outlier" if outliers == 1 else "are outliers"
         return f"{outliers} of {len(values)} trials {are}: there may be a second mode"

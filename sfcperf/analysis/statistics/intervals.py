@@ -17,6 +17,7 @@ LOOKS = ", repeated looks"
 """Suffix of a method's name where sequential stopping widened the interval."""
 
 _LOOKS_CONSTANT = 2.5
+"""Constant of `confidence_per_look`."""
 _MOST_LOGARITHM = 50
 """Largest distance of an end from the centre, as a natural logarithm, that is still reported."""
 
@@ -55,8 +56,10 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval | None
     centre, spread = float(mean(values)), float(stdev(values))
     t = t_quantile(n - 1, confidence) / sqrt(n)
     skewness = _skewness(values)
+    # Distances from the low end up to the centre, and from the high end down to it (negative).
     below, above = (spread * _unskewed(y, skewness, n) for y in (t, -t))
     if min(values) > 0:
+        # On the scale of the logarithm, a distance is divided by the centre.
         if -above > _MOST_LOGARITHM * centre:
             return None
         low, high = centre * exp(-below / centre), centre * exp(-above / centre)
@@ -96,6 +99,7 @@ def confidence_per_look(confidence: float, first_look: int) -> float:
     by chance late. The constant comes from simulation: docs/explanation/statistics.md and
     benchmarks/analysis/interval_coverage.py show the resulting coverage.
     """
+    # One value has no interval, so there is no look before the second.
     first_look = max(first_look, 2)
     return 1 - (1 - confidence) * first_look / (first_look + _LOOKS_CONSTANT)
 
@@ -120,7 +124,7 @@ def median_interval(values: Sequence[float], confidence: float) -> Interval | No
 
 @cache
 def fewest_for_median(confidence: float) -> int:
-    """The fewest values for which `median_interval` exists: 6 at 0.95."""
+    """Return the fewest values for which `median_interval` exists: 6 at 0.95."""
     return next(n for n in count(2) if _ranks(n, confidence) is not None)
 
 

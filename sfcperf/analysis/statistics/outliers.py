@@ -38,13 +38,16 @@ def find_outliers(values: Sequence[float], alpha: float = ALPHA) -> tuple[int, .
     total, squares = sum(ordered), sum(value * value for value in ordered)
     removed: list[int] = []
     marked = 0
+    # Each step removes the value that is farthest from the mean of the `size` values that are left.
+    # If it is beyond the critical value, it is marked, and so are all that were removed before it.
     for number in range(1, max(1, n // 5) + 1):
-        left = n - number + 1
-        mean = total / left
-        spread = sqrt(max(0.0, (squares - left * mean * mean) / (left - 1)))
+        size = n - number + 1
+        mean = total / size
+        spread = sqrt(max(0.0, (squares - size * mean * mean) / (size - 1)))
         is_low = mean - ordered[low] > ordered[high] - mean
         place = low if is_low else high
         distance = abs(ordered[place] - mean)
+        # The values that are left are equal up to rounding.
         if spread <= 1e-9 * distance or distance <= 1e-9:
             break
         removed.append(order[place])

@@ -38,6 +38,7 @@ def permutation_p(
     """
     count, n = repetitions.shape
     observed = float(statistic(repetitions.mean(axis=0)[None, :])[0])
+    # The tolerance counts orders whose statistic is smaller by rounding only.
     threshold = observed - 1e-12 * max(1.0, abs(observed))
     if count == 1 and n <= _EXACT_UP_TO:
         return float((statistic(repetitions[0][_all_orders(n)]) >= threshold).mean())
@@ -45,6 +46,7 @@ def permutation_p(
         hits = int((statistic(_shuffled(repetitions, tried)) >= threshold).sum())
         if hits >= _ENOUGH_HITS:
             break
+    # The order of the values as they are counts as one of those tried.
     return (hits + 1) / (tried + 1)
 
 

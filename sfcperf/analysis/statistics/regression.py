@@ -63,12 +63,15 @@ def fit_line(
         return None
     n = len(x)
     if len(set(y)) < 2:
+        # Points without scatter show that the slope is 0.
         exact = Interval(0.0, 0.0, confidence, TRIALS_METHOD) if n > 2 else None
         return Line(0.0, float(y[0]), None, exact, n)
     dx, mean_x, exponent_x = _scaled(x)
     dy, mean_y, exponent_y = _scaled(y)
     slope = float(dx @ dy / (dx @ dx))
     with np.errstate(over="ignore", under="ignore"):
+        # Factor from a slope of the scaled values to one of the values; 0 if a float cannot hold
+        # it.
         unit = float(np.ldexp(1.0, exponent_y - exponent_x))
         intercept = float(np.ldexp(mean_y - slope * mean_x, exponent_y))
     if not (unit and isfinite(slope * unit) and isfinite(intercept)):
@@ -89,9 +92,9 @@ def fit_line(
 
 
 def _scaled(values: Sequence[float]) -> tuple[Array, float, int]:
-    """Return the deviations from the mean, the mean, and an exponent. Both are divided by two to
-    that exponent, which makes the largest value about 1, so that squares neither overflow nor
-    vanish."""
+    """Return the deviations from the mean, the mean, and an exponent. Deviations and mean are
+    divided by two to that exponent. It makes the largest value about 1, so that squares neither
+    overflow nor vanish."""
     import numpy as np
 
     array = np.asarray(values, float)
@@ -106,15 +109,17 @@ def _scaled(values: Sequence[float]) -> tuple[Array, float, int]:
 
 def _slopes_without(dx: Array, dy: Array, groups: Sequence[Hashable]) -> Array:
     """Return, for each group, the slope through the points of all other groups; NaN where x does
-    not vary among these. Sums without a group are total sums minus those of the group."""
+    not vary among these. `dx` and `dy`: deviations from the means; `groups`: the group of each
+    point."""
     import numpy as np
 
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     labels = [numbers[group] for group in groups]
 
     def rest(values: Array) -> Array:
-        left: Array = values.sum() - np.bincount(labels, values)
-        return left
+        """Return, for each group, the sum of the values outside it."""
+        sums: Array = values.sum() - np.bincount(labels, values)
+        return sums
 
     n, sx, sy = rest(np.ones_like(dx)), rest(dx), rest(dy)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -129,19 +134,21 @@ _NOTHING = 1e-13
 def _half_width(
     slope: float, dx: Array, without: Array, confidence: float, by_round: bool
 ) -> float | None:
-    """Return the half-width of the slope's interval, from the slopes `without` each group (see
-    `fit_line` for the sources). None if one of these is undefined."""
+    """Return the half-width of the slope's interval; None if one of the slopes is undefined.
+    `without`: the slopes without each group, as `_slopes_without` returns them; `by_round`: whether
+    the groups are rounds (else trials). `fit_line` has the sources."""
     import numpy as np
 
     count = len(without)
-    variance = float(np.sum((without - slope) ** 2))
-    if not isfinite(variance):
+    squares = float(np.sum((without - slope) ** 2))
+    if not isfinite(squares):
         return None
     if by_round:
         # If every round has all levels, the slope is the mean of the rounds' slopes, and this is
         # Student's t of that mean: exact for normal trials.
-        return t_quantile(count - 1, confidence) * sqrt(variance * (count - 1) / count)
-    return t_quantile(_freedom(dx), confidence) * sqrt(variance)
+        return t_quantile(count - 1, confidence) * sqrt(squares * (count - 1) / count)
+    # The sum of squares itself is HC3's variance.
+    return t_quantile(_freedom(dx), confidence) * sqrt(squares)
 
 
 def _freedom(dx: Array) -> float:

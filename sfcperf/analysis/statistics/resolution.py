@@ -23,6 +23,7 @@ def rarest_mode(n: int) -> float:
 def least_to_see(share: float) -> int:
     """Return the fewest trials in which a mode of this share (0 < share < 1) is seen with a
     probability of 95 %: the inverse of `rarest_mode`."""
+    # Without the subtraction, rounding would add a trial where the quotient is a whole number.
     return ceil(log(UNSEEN) / log(1 - share) - 1e-9)
 
 
@@ -30,7 +31,7 @@ def tick_of(values: Sequence[float], declared: float | None = None) -> float | N
     """Return the resolution of values, in their unit: as declared, or, if many values are tied, the
     smallest distance of two that differ.
 
-    None if there are too few ties to tell (at most half of the values repeat another), or if all
+    None if there are too few ties to tell (fewer than half of the values repeat another), or if all
     values are equal: then the resolution may be anything.
     """
     if declared is not None:

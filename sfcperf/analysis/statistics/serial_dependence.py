@@ -48,17 +48,23 @@ def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Variance
 
     count, total = len(series), sum(map(len, series))
     independent = VarianceInflation(1.0, total - count)
-    found = [_lag_one(values) for values in series if len(values) >= LEAST]
-    if not found or len(found) < count or total < LEAST_TOGETHER:
+    coefficients = [_lag_one(values) for values in series if len(values) >= LEAST]
+    if not coefficients or len(coefficients) < count or total < LEAST_TOGETHER:
         return independent
     share = count / total
     r = (
-        sum(coefficient * len(values) for coefficient, values in zip(found, series, strict=True))
+        sum(
+            coefficient * len(values)
+            for coefficient, values in zip(coefficients, series, strict=True)
+        )
         / total
     )
+    # Of independent trials, r has a mean of about -share, and a standard error of about
+    # sqrt(total - 2 * count) / total.
     z = (r + share) * total / sqrt(total - 2 * count)
     if float(ndtr(-z)) > alpha:
         return independent
+    # Of dependent trials with the coefficient c, r has a mean of about c - share * (1 + 4 * c).
     unbiased = min((r + share) / (1 - 4 * share), _MOST)
     r = min(unbiased + sqrt((1 - unbiased**2) / total), _MOST)
     ratio = (1 + r) / (1 - r)

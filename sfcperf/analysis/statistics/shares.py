@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sfcperf.analysis.statistics.intervals import Interval
 
 HOMOGENEITY_ALPHA = 0.05
+"""Level of the test of homogeneity."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ def share_interval(events: int, total: int, confidence: float) -> tuple[float, f
 def pooled_interval(
     counted: EventCounts, confidence: float, of_trials: Interval | None
 ) -> Interval:
-    """Return the Clopper-Pearson interval of all trials' packets together. `of_trials`: interval of
-    the trials' shares, None if there is none; the result is the hull of both, within 0 to 1."""
+    """Return the Clopper-Pearson interval of all trials' packets together. With an interval of the
+    trials' shares (`of_trials`), return the narrowest one that contains both, within 0 to 1."""
     events, total = sum(counted.events), sum(counted.totals)
     low, high = share_interval(events, total, confidence)
     method = "Clopper-Pearson"

@@ -63,21 +63,22 @@ def steadiness(series: Sequence[Sequence[float]]) -> Steadiness:
     import numpy as np
 
     longest = max(map(len, series), default=0)
-    kept = [trial for trial in series if len(trial) >= _LONG_ENOUGH * longest]
-    length = min(map(len, kept), default=0)
+    long_enough = [trial for trial in series if len(trial) >= _LONG_ENOUGH * longest]
+    length = min(map(len, long_enough), default=0)
     if length < LEAST:
         return NOT_JUDGED
     size = _batch_size(length)
     count = length // size
-    array = np.asarray([trial[: count * size] for trial in kept], float)
+    array = np.asarray([trial[: count * size] for trial in long_enough], float)
     method = f"MSER-{size}"
-    batches = scaled(array.reshape(len(kept), count, size).mean(axis=2))
+    batches = scaled(array.reshape(len(long_enough), count, size).mean(axis=2))
     p = None if batches is None else permutation_p(batches, _largest_shift)
     if batches is None or p is None or p >= ALPHA:
         return Steadiness("steady", 0, None, method, p)
     half = count // 2
     cut = int(_errors(batches.mean(axis=0))[: half + 1].argmin())
     # A smallest error at the bound means that the true minimum is beyond it: not steady in time.
+    # Nor is a series steady whose rest, tested like the whole, still shifts.
     if not 0 < cut < half or permutation_p(batches[:, cut:], _largest_shift) < ALPHA:
         return Steadiness("never", None, None, method, p)
     after = cut * size
@@ -100,6 +101,8 @@ def _largest_shift(rows: NDArray[float64]) -> NDArray[float64]:
 
 
 def _batch_size(length: int) -> int:
+    """Return how many observations of a series form a batch: five, or fewer or more where that is
+    needed for at least 10 and at most about 200 batches."""
     return max(1, min(_USUAL_BATCH, length // _LEAST_BATCHES), length // _MOST_BATCHES)
 
 
@@ -108,8 +111,8 @@ def _errors(batches: NDArray[float64]) -> NDArray[float64]:
     squared deviations of the rest over the square of its length (White 1997)."""
     import numpy as np
 
-    left = np.arange(len(batches), 0, -1)
+    sizes = np.arange(len(batches), 0, -1)
     sums = batches[::-1].cumsum()[::-1]
     squares = (batches * batches)[::-1].cumsum()[::-1]
-    errors: NDArray[float64] = np.maximum(squares - sums * sums / left, 0) / left**2
+    errors: NDArray[float64] = np.maximum(squares - sums * sums / sizes, 0) / sizes**2
     return errors[: len(batches) - _TAIL + 1]

@@ -32,17 +32,18 @@ def typical_percentiles(
     shortest = min(map(len, trials), default=0)
     known = [percent for percent in percents if shortest >= samples_needed(percent)]
     shares = np.array(known) / 100
+    # If no percentile is known, a trial may be empty, and has no quantiles.
     rows = [np.quantile(trial, shares, method="median_unbiased") for trial in trials if known]
-    found = {}
+    estimates = {}
     for percent in percents:
         if percent not in known:
             least = samples_needed(percent)
             why = f"it needs {least} samples in each trial, the shortest has {shortest}"
-            found[percent] = Estimate(None, None, why)
+            estimates[percent] = Estimate(None, None, why)
             continue
         values = [float(row[known.index(percent)]) for row in rows]
-        found[percent] = estimate_of(values, rules, "median", tick=tick)
-    return found
+        estimates[percent] = estimate_of(values, rules, "median", tick=tick)
+    return estimates
 
 
 def samples_needed(percent: int) -> int:

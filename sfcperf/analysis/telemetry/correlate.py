@@ -28,10 +28,13 @@ class CorrelationRow:
     """One coefficient of one pair, or the reason why there is none."""
 
     label: str
+    """Label of the probe."""
     metric: str
     unit: str
     source: str
+    """Instance that the series is about."""
     series: str
+    """Metric of the monitor."""
     series_unit: str
     scope: Scope
     scenario_id: str | None
@@ -94,7 +97,8 @@ class CorrelateAnalysis(Analysis):
         return document
 
     def _selection(self, run: RunStore) -> Selection:
-        """Resolve the parameters: without `metrics`, the primary metrics of the chosen probes."""
+        """Return what the parameters select in this run. Without `metrics` they select the primary
+        metrics of the chosen probes."""
         selection = self.parameters.get("metrics")
         metrics: dict[str, list[str]] = {}
         for planned in planned_measurements(run.manifest(), run.trials()):
@@ -153,18 +157,22 @@ def _rows(pair: Pair, confidence: float) -> Iterator[CorrelationRow]:
             )
 
 
-def _filled(row: CorrelationRow, found: Coefficient | str) -> CorrelationRow:
-    return replace(row, reason=found) if isinstance(found, str) else replace(row, **asdict(found))
+def _filled(row: CorrelationRow, result: Coefficient | str) -> CorrelationRow:
+    """Return the row with its coefficient, or with the reason why there is none."""
+    return (
+        replace(row, reason=result) if isinstance(result, str) else replace(row, **asdict(result))
+    )
 
 
 def _adjusted(rows: list[CorrelationRow]) -> list[CorrelationRow]:
-    """Fill in Holm's correction within each family, which is all rows of the same scope and
-    coefficient."""
+    """Fill in p after Holm's correction in these rows, and return them. The rows of one scope and
+    coefficient are corrected together; rows without p are left as they are."""
     families: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(rows):
         if row.p is not None:
             families.setdefault((row.scope, row.coefficient), []).append(index)
     for members in families.values():
+        # No p is None here; `or` is for the type checker.
         values = [rows[index].p or 0.0 for index in members]
         for index, adjusted in zip(members, holm(values), strict=True):
             rows[index] = replace(rows[index], p_holm=adjusted)
@@ -181,26 +189,27 @@ def _paradoxes(rows: Sequence[CorrelationRow]) -> Iterator[str]:
         whole = overall[_pair(row)]
         if whole.r is None or row.r is None or _contains(whole, 0):
             continue
-        what = f"{row.label} {row.metric} with {row.source} {row.series} ({row.coefficient})"
+        about = f"{row.label} {row.metric} with {row.source} {row.series} ({row.coefficient})"
         numbers = f"r = {whole.r:.2f} over all trials, {row.r:.2f} within scenarios"
         if not _contains(row, 0):
             if whole.r * row.r < 0:
-                yield f"{what}: the sign is reversed (Simpson's paradox): {numbers}"
+                yield f"{about}: the sign is reversed (Simpson's paradox): {numbers}"
         elif not _contains(row, whole.r):
             # An interval that contains both 0 and the overall r may only be wide for lack of
             # trials, and shows nothing.
             yield (
-                f"{what}: {numbers}; the interval of the latter contains 0 but not the former, so "
+                f"{about}: {numbers}; the interval of the latter contains 0 but not the former, so "
                 "the factors may cause both"
             )
 
 
 def _contains(row: CorrelationRow, r: float) -> bool:
-    """Whether the interval of a row with a coefficient contains r."""
+    """Whether the interval of a row contains r. The row has a coefficient."""
     assert row.ci_low is not None
     assert row.ci_high is not None
     return row.ci_low <= r <= row.ci_high
 
 
 def _pair(row: CorrelationRow) -> tuple[str, ...]:
+    """Return what a row has in common with the other rows of the same pair and coefficient."""
     return (row.label, row.metric, row.source, row.series, row.coefficient)

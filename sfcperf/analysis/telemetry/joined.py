@@ -38,8 +38,11 @@ SeriesKind = Literal["gauge", "delta", "total"]
 `total`: reported once, at the end, for the whole trial; its value is meaningful."""
 
 _TOTALS = frozenset({*OF_MONITORS, "monitor_errors"})
+"""Series of the kind `total`; so are those whose name ends in `_total`."""
 _REPORTED_ONCE = re.compile(r"pptmon_\w+|(reverse_)?captured_processing_time_(?!us$)\w+")
+"""Names of further series of the kind `total`."""
 _COUNTERS = re.compile(r"(rx|tx)_(packets|bytes|errors|drops)")
+"""Names of series of the kind `delta`."""
 
 JOINED_COLUMNS = {
     "trial_id": "string",
@@ -70,6 +73,11 @@ JOINED_COLUMNS = {
 
 _BATCH_ROWS = 100_000
 
+# Each step of the query is a table: `observed` has the observations of the chosen series; `watched`
+# has the span of each trial from which observations count; `counted` has these observations, with
+# the gap since the one before; `aggregated` and `series` have a row per trial and series. The last
+# step joins these rows with the numbers of the trials.
+#
 # `coverage`: each observation is taken to cover the median gap between observations, so a series
 # that starts late, ends early or has gaps covers less than the whole trial. The upper median is
 # taken (hence the two minus signs), because the last observation of a short trial comes right after
@@ -157,7 +165,7 @@ def joined(
     store: RunStore, series: Collection[str] | None = None
 ) -> Iterator[pyarrow.RecordBatchReader]:
     """Join trials and telemetry: give rows with JOINED_COLUMNS, in batches, so that memory does not
-    grow with the run's telemetry.
+    grow with the run's telemetry. The batches must be read within the context.
 
     One row per trial, metric and telemetry series (source, metric, unit), in the order of
     trials.jsonl; a trial without telemetry has one row per metric, with the series' columns empty.
@@ -177,10 +185,10 @@ def joined(
         connection.register("trials", _trials(store, trials))
         connection.register("trial_values", _values(trials))
         _register_telemetry(connection, store, opened)
-        found = [row[0] for row in connection.execute(_NAMES).fetchall()]
+        names = [row[0] for row in connection.execute(_NAMES).fetchall()]
         kinds = [
             {"metric": name, "kind": kind_of(name)}
-            for name in found
+            for name in names
             if series is None or name in series
         ]
         connection.register("kinds", _table(kinds, {"metric": "string", "kind": "string"}))
@@ -200,8 +208,8 @@ _NAMES = "select distinct metric from telemetry order by metric"
 
 
 def _register_telemetry(connection: Any, store: RunStore, opened: ExitStack) -> None:
-    """Give the query the run's telemetry as the table `telemetry`; it is empty if the run has
-    none."""
+    """Give the query the run's telemetry as the table `telemetry`, which is empty if the run has
+    none. `opened` closes what that takes, when the query is over."""
     import pyarrow
 
     if not store.telemetry_path.is_file():
@@ -213,6 +221,8 @@ def _register_telemetry(connection: Any, store: RunStore, opened: ExitStack) -> 
 
 
 def _schema(columns: Mapping[str, str], metadata: dict[str, str] | None = None) -> pyarrow.Schema:
+    """Make a schema of Arrow. `columns`: name -> type, by the name of pyarrow's function that makes
+    it."""
     import pyarrow
 
     fields = [(name, getattr(pyarrow, kind)()) for name, kind in columns.items()]
@@ -220,6 +230,7 @@ def _schema(columns: Mapping[str, str], metadata: dict[str, str] | None = None) 
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pyarrow.Table:
+    """Make a table of rows with the names of these columns; other keys of a row are left out."""
     import pyarrow
 
     return pyarrow.Table.from_pylist(rows, schema=_schema(columns))

@@ -71,20 +71,25 @@ def find_pairs(store: RunStore, selection: Selection) -> Pairs:
             for row in chosen.to_pylist():
                 if not _is_selected(row, selection) or row["mean"] is None:
                     continue
+                # The coverage is None for a series that is reported once, or was observed once:
+                # such a trial counts.
                 if row["coverage"] is not None and row["coverage"] < selection.min_coverage:
                     little[f"{row['trial_id']}: {row['source']} {row['series']}"] = None
                     continue
-                _add(pairs, row)
+                _add_point(pairs, row)
     return Pairs(tuple(pairs[key] for key in sorted(pairs)), tuple(little))
 
 
 def _is_selected(row: Mapping[str, Any], selection: Selection) -> bool:
+    """Whether the metric and the source of a joined row are selected; `joined` selects the
+    series."""
     return row["metric"] in selection.metrics.get(row["label"], ()) and any(
         fnmatchcase(row["source"], pattern) for pattern in selection.sources
     )
 
 
-def _add(pairs: dict[tuple[str, ...], Pair], row: Mapping[str, Any]) -> None:
+def _add_point(pairs: dict[tuple[str, ...], Pair], row: Mapping[str, Any]) -> None:
+    """Add the point of a joined row to its pair, which is made for the first one."""
     names = ("label", "metric", "unit", "source", "series", "series_unit")
     key = tuple(row[name] for name in names)
     pair = pairs.setdefault(key, Pair(*key))

@@ -56,6 +56,8 @@ class BrunnerMunzel(ShiftTest):
     def interval(self, confidence: float) -> tuple[float, float]:
         """The shifts that the test does not reject, found by bisection among the differences."""
         tail = (1 - confidence) / 2
+        # `low` is the first difference that p_above does not reject, `high` the first that p_below
+        # rejects.
         low = self._first(lambda bound: self.p_above(bound) > tail)
         high = self._first(lambda bound: self.p_below(bound) <= tail)
         last = len(self._shifts) - 1
@@ -70,6 +72,8 @@ class BrunnerMunzel(ShiftTest):
         return self._tail(1, bound)
 
     def _tail(self, sign: int, bound: float) -> float:
+        """Return the lower tail of t (`sign` 1), or its upper tail (`sign` -1), for b against a
+        moved by `bound`."""
         from scipy.special import stdtr
 
         statistic, freedom = self._statistic(bound)
@@ -80,18 +84,19 @@ class BrunnerMunzel(ShiftTest):
         the sides do not overlap: the ranks then have no variance."""
         a, b = self._a + bound, self._b
         n, m = len(a), len(b)
+        # Share of the other group that is below each value.
         below_b, below_a = _below(b, a) / n, _below(a, b) / m
-        share = float(below_b.mean()) - 0.5
+        excess = float(below_b.mean()) - 0.5
         of_a, of_b = float(below_a.var(ddof=1)) / n, float(below_b.var(ddof=1)) / m
         both = of_a + of_b
         if not both:
-            return (inf if share > 0 else -inf if share < 0 else 0.0), n + m - 2
+            return (inf if excess > 0 else -inf if excess < 0 else 0.0), n + m - 2
         freedom = both**2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
-        return share / sqrt(both), freedom
+        return excess / sqrt(both), freedom
 
     def _first(self, holds: Callable[[float], bool]) -> int:
-        """Return the index of the first difference for which `holds`, by bisection: it must hold
-        for all later ones too. The number of differences if it holds for none."""
+        """Return the index of the first difference for which `holds`, by bisection: `holds` must
+        also hold for all later ones. The number of differences if it holds for none."""
         low, high = 0, len(self._shifts)
         while low < high:
             middle = (low + high) // 2
@@ -107,5 +112,5 @@ def _below(values: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     import numpy as np
 
     left, right = (np.searchsorted(others, values, side) for side in ("left", "right"))
-    found: NDArray[Any] = (left + right) / 2
-    return found
+    counts: NDArray[Any] = (left + right) / 2
+    return counts

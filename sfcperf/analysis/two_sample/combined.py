@@ -43,7 +43,7 @@ class CombinedTest(ShiftTest):
 
     @property
     def p(self) -> float | None:
-        """Largest p of the members that could test."""
+        """Largest p of the members that could test; None if none could."""
         return _largest(member.p for member in self._members)
 
     @property
@@ -54,18 +54,18 @@ class CombinedTest(ShiftTest):
     def interval(self, confidence: float) -> tuple[float, float] | None:
         """Interval from the lowest end of the members' intervals to the highest; None if the first
         member has none."""
-        ends = [member.interval(confidence) for member in self._members]
-        found = [end for end in ends if end is not None]
-        if ends[0] is None:
+        intervals = [member.interval(confidence) for member in self._members]
+        known = [ends for ends in intervals if ends is not None]
+        if intervals[0] is None:
             return None
-        return min(low for low, _ in found), max(high for _, high in found)
+        return min(low for low, _ in known), max(high for _, high in known)
 
     def p_above(self, bound: float) -> float | None:
-        """Largest p of the members that could test."""
+        """Largest p of the members that could test; None if none could."""
         return _largest(member.p_above(bound) for member in self._members)
 
     def p_below(self, bound: float) -> float | None:
-        """Largest p of the members that could test."""
+        """Largest p of the members that could test; None if none could."""
         return _largest(member.p_below(bound) for member in self._members)
 
 

@@ -25,11 +25,14 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float], confidence: float) -> E
 
     n, m = len(a), len(b)
     ranks = sum(doubled_midranks([*a, *b])[n:]) / 2
+    # P(b > a), ties counted half.
     theta = (ranks - m * (m + 1) / 2) / (n * m)
     z = float(ndtri((1 + confidence) / 2))
     more = (n + m) / 2 - 1
 
     def excess(t: float) -> float:
+        """Return a number that is 0 at the ends of Newcombe's interval of theta, and negative
+        inside."""
         spread = 1 + more * ((1 - t) / (2 - t) + t / (1 + t))
         return (t - theta) ** 2 - z * z * t * (1 - t) * spread / (n * m)
 
@@ -40,11 +43,12 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float], confidence: float) -> E
 
 
 def rank_biserial(a: Sequence[float], b: Sequence[float], confidence: float) -> Estimate:
-    """Return the share of the sum of ranks that pairs with b above a have, minus that of pairs with
-    b below a.
+    """Return the share of pairs with b above a in the sum of ranks of the differences, minus the
+    share of pairs with b below a: from -1 to 1, and 0 if no pair differs.
 
     Source: Kerby, "The simple difference formula", Comprehensive Psychology 3, 2014. The interval
-    is by Fisher's z with the standard error of the signed-rank statistic; there is none at +-1.
+    is by Fisher's z with the standard error of the signed-rank statistic; there is none at +-1, nor
+    if no pair differs.
     """
     from scipy.special import ndtri
 
@@ -65,11 +69,12 @@ def hedges_g(
     a: Sequence[float], b: Sequence[float], paired: bool, confidence: float
 ) -> Estimate | None:
     """Return the difference of the means in standard deviations (pooled; paired: of the
-    differences), corrected for few trials. None for fewer than two trials on a side, or without
-    dispersion.
+    differences), corrected for few trials. None for fewer than two trials on a side, without
+    dispersion, and for two pairs.
 
     Source: Hedges, "Distribution theory for Glass's estimator of effect size", Journal of
-    Educational Statistics 6, 1981; interval by the noncentral t distribution.
+    Educational Statistics 6, 1981. The interval is by the noncentral t distribution; there is none
+    where SciPy does not find both ends.
     """
     from scipy.special import nctdtrinc
 
@@ -85,6 +90,7 @@ def hedges_g(
         freedom, scale = n + m - 2, sqrt(n * m / (n + m))
     if not spread or freedom < 2:
         return None
+    # `scale` turns an effect size into Student's t.
     t = shift / spread * scale
     unbiased = 1 - 3 / (4 * freedom - 1)
     tail = (1 - confidence) / 2

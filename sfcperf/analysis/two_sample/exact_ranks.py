@@ -75,8 +75,9 @@ def _rank_sum_null(scores: tuple[int, ...], size: int) -> Null:
 
 
 def _subset_counts(scores: Sequence[int], size: int) -> NDArray[Any]:
-    """Count the subsets of `size` scores (ascending) by their sum, by the shift algorithm of
-    Streitberg & Röhmel (1986): each score in turn joins the subsets of the scores before it.
+    """Count the subsets of `size` scores (ascending) by their sum: the result has at index s how
+    many have the sum s. This is the shift algorithm of Streitberg & Röhmel (1986): each score in
+    turn joins the subsets of the scores before it.
 
     Sums are counted in steps of the greatest common divisor of the scores' distances from the least
     one, which halves their number if there are no ties, and only up to the sum of the scores so
@@ -88,20 +89,21 @@ def _subset_counts(scores: Sequence[int], size: int) -> NDArray[Any]:
     step = gcd(*(score - least for score in scores)) or 1
     places = [(score - least) // step for score in scores]
     most = sum(places[len(places) - size :])
+    # counts[k, s]: number of subsets of k scores whose places sum up to s.
     counts = np.zeros((size + 1, most + 1))
     counts[0, 0] = 1.0
     reached = 0
     for number, place in enumerate(places, start=1):
         reached, rows = min(reached + place, most), min(number, size)
         counts[1 : rows + 1, place : reached + 1] += counts[:rows, : reached + 1 - place].copy()
-    found = np.zeros(sum(scores) + 1)
-    found[size * least : size * least + step * most + 1 : step] = counts[size]
-    return found
+    by_sum = np.zeros(sum(scores) + 1)
+    by_sum[size * least : size * least + step * most + 1 : step] = counts[size]
+    return by_sum
 
 
 def _of_counts(counts: NDArray[Any]) -> Null:
-    """Return the distribution that these counts (by value of the statistic) have. Rounding may put
-    a cumulated share above 1, hence the minimum."""
+    """Return the distribution whose frequencies are `counts`, by value of the statistic. Rounding
+    may put a cumulated share above 1, hence the minimum."""
     import numpy as np
 
     shares = counts / counts.sum()

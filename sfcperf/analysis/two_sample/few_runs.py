@@ -34,6 +34,7 @@ class CochranCox(Student):
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
         of_a, of_b = variance(a) / len(a), variance(b) / len(b)
         both = of_a + of_b
+        # Weight of the limit of a; without dispersion any weight would do.
         self._share = of_a / both if both else 1.0
         self._freedoms = (len(a) - 1, len(b) - 1)
         super().__init__(mean(b) - mean(a), sqrt(both), min(self._freedoms))
@@ -51,8 +52,9 @@ class CochranCox(Student):
         return self._share * a + (1 - self._share) * b
 
     def _tail(self, distance: float) -> float:
-        """Return P(statistic <= distance / standard error): the level whose limit that is, found
-        numerically, because the limit has no inverse in closed form."""
+        """Return P(statistic <= distance / standard error). That is the level at which the limit
+        has this size. The limit has no inverse in closed form, so the level is found numerically,
+        up to 1 - _TINY."""
         from scipy.optimize import brentq
 
         away = abs(distance) / self._error

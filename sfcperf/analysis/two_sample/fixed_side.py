@@ -24,8 +24,10 @@ def trials_beside(
     """Return how many trials of b would show in 4 of 5 cases that the shift is within `bounds`, or
     beyond them if it was seen there, provided that shift and dispersions are as observed.
 
-    The trials of `a` are given; for equivalence both sides need `least` trials. None if no number
-    of trials would do, because a's own uncertainty is too large, or with fewer than two on a side.
+    The trials of `a` are given. `alpha`: level of each of the two one-sided tests of equivalence,
+    and two-sided level of a shift beyond the bounds; `least`: fewest trials that each side needs
+    for equivalence. None if no number of trials would do, because a's own uncertainty is too large
+    or it has fewer trials than `least`, and for fewer than two trials on a side.
     """
     within = bounds[0] < shift < bounds[1]
     if min(len(a), len(b)) < 2 or (within and len(a) < least):
@@ -33,6 +35,7 @@ def trials_beside(
     of_a, of_b = stdev(a) ** 2 / len(a), stdev(b) ** 2
 
     def power(n: int) -> float:
+        """Return the probability that n trials of b show it."""
         from scipy.special import stdtr, stdtrit
 
         error = sqrt(of_a + of_b / n)

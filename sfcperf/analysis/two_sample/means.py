@@ -22,6 +22,7 @@ class MeanRatio(Student):
     estimator: ClassVar[str] = "ratio of means (t)"
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
+        # Variance of the logarithm of each mean, by the delta method.
         of_each = [variance(x) / len(x) / mean(x) ** 2 for x in (a, b)]
         freedom = welch_freedom(of_each, (len(a), len(b)))
         super().__init__(log(mean(b) / mean(a)), sqrt(sum(of_each)), freedom)
@@ -36,5 +37,6 @@ class PairedMeanRatio(Student):
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
         mean_a, mean_b = mean(a), mean(b)
+        # To first order, the mean of these differences varies as the logarithm of the ratio.
         d = [y / mean_b - x / mean_a for x, y in zip(a, b, strict=True)]
         super().__init__(log(mean_b / mean_a), sqrt(variance(d) / len(d)), len(d) - 1)

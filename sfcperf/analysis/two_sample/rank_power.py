@@ -28,10 +28,12 @@ _SEED = 20210
 
 
 def least_trials(alpha: float, paired: bool, sided: int = 2) -> int:
-    """Return the fewest trials per side with which the exact rank test can reach alpha. Its least
-    p is `sided` / 2^n for pairs, and `sided` / C(2n, n) for groups. MOST if that is not enough."""
+    """Return the fewest trials per side with which the exact rank test can reach alpha; MOST if no
+    number below that is enough. Its least p is `sided` / 2^n for n pairs, and `sided` / C(2n, n)
+    for groups of n. `sided`: 2 for the two-sided test, 1 for a one-sided one."""
     for n in range(2, MOST):
         p = sided * (0.5**n if paired else 1 / comb(2 * n, n))
+        # The factor lets a p count that exceeds alpha by rounding only.
         if p <= alpha * (1 + 1e-9):
             return n
     return MOST
@@ -45,6 +47,7 @@ def rank_power(n: int, effect: float, alpha: float, paired: bool) -> float:
     limit = _critical(n, alpha, paired)
     if limit is None:
         return 0.0
+    # The sign of the shift does not matter: it is made positive, and the upper tail is counted.
     noise = _noise(2 * n)
     if paired:
         d = noise[:, :n] + abs(effect)
@@ -63,7 +66,9 @@ def _critical(n: int, alpha: float, paired: bool) -> int | None:
     if paired:
         tail = signed_rank_null(range(1, n + 1)).at_least
     else:
+        # Ranks are doubled there: every other index is a sum of ranks.
         tail = rank_sum_null(range(2, 4 * n + 1, 2), n).at_least[::2]
+    # A sum with a tail of 0 cannot occur.
     reached = (tail > 0) & (2 * tail <= alpha * (1 + 1e-9))
     return int(reached.argmax()) if reached.any() else None
 

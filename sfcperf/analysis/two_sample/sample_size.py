@@ -68,9 +68,10 @@ def needed(trials: ObservedTrials, least: int | None = None) -> SampleSize:
 
 
 def _for_difference(trials: ObservedTrials) -> int | None:
-    """Return how many trials would show a difference; None if none was seen. For rank tests that
-    is simulated if few trials are enough, else it is by Noether, "Sample size determination for
-    some common nonparametric tests", JASA 82, 1987."""
+    """Return how many trials would show a difference; None if none was seen, or if MOST trials are
+    not enough for a t test. For a rank test the number comes from simulation if few trials are
+    enough; else from Noether, "Sample size determination for some common nonparametric tests", JASA
+    82, 1987."""
     if not trials.ranks:
         return _by_t(trials)
     spread = _spread(trials)
@@ -106,8 +107,8 @@ def _share_above(trials: ObservedTrials) -> float:
 
 
 def _by_t(trials: ObservedTrials) -> int | None:
-    """Return how many trials the t test needs to show the observed shift; None without a shift or
-    without dispersion."""
+    """Return how many trials the t test needs to show the observed shift; None without a shift,
+    without dispersion, or if MOST trials are not enough."""
     spread = _spread(trials)
     if not spread or not trials.shift:
         return None
@@ -127,6 +128,7 @@ def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
 
     freedom = n - 1 if paired else 2 * n - 2
     centre = effect * sqrt(n if paired else n / 2)
+    # Standard deviations that may be estimated, relative to the true one.
     estimated = np.sqrt(chdtri(freedom, _MIDDLES) / freedom)
     limit = float(stdtrit(freedom, 1 - alpha / 2)) * estimated
     return float(np.mean(ndtr(centre - limit) + ndtr(-centre - limit)))
@@ -144,12 +146,14 @@ def _for_equivalence(trials: ObservedTrials) -> int | None:
     spread, (low, high) = _spread(trials), trials.bounds
 
     def power(n: int) -> float:
+        """Return about the probability that both tests reject with n trials per side."""
         freedom = n - 1 if trials.paired else 2 * n - 2
         error = spread * sqrt((1 if trials.paired else 2) / n)
         limit = float(stdtrit(freedom, 1 - trials.alpha_tost))
         ends = (high - trials.shift, trials.shift - low)
         return float(sum(stdtr(freedom, end / error - limit) for end in ends)) - 1
 
+    # Without dispersion two trials show it, and the power has no value.
     count = _smallest(power) if spread else 2
     if count is None or not trials.ranks:
         return count

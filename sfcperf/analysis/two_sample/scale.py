@@ -20,6 +20,7 @@ class Scale:
     """Transforms values for the test, and shifts back to ratios of the baseline."""
 
     ratios: bool
+    """Whether logarithms are tested, whose shifts are ratios; otherwise the values themselves."""
     centre: float
     """Magnitude of the baseline's centre, in the unit."""
 
@@ -30,8 +31,10 @@ class Scale:
     def bounds(self, margin: float, absolute: bool) -> tuple[float, float] | None:
         """Return the margin around no shift, on this scale. `absolute`: whether `margin` is in the
         unit, not a ratio of the baseline. None for a relative margin and a baseline of 0."""
+        # A scale of ratios takes the margin as a ratio of the baseline.
         share = margin / self.centre if absolute and self.centre else margin
         if self.ratios:
+            # A margin of 100 % or more has no lower ratio, and is made symmetric.
             return (log1p(-share), log1p(share)) if share < 1 else (-log1p(share), log1p(share))
         size = margin if absolute else margin * self.centre
         return (-size, size) if size > 0 else None

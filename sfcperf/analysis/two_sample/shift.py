@@ -26,8 +26,9 @@ class ShiftTest(ABC):
     """Tests whether the candidate's values are shifted against the baseline's, and estimates the
     shift.
 
-    An object is made from the values of both sides. Shifts are candidate minus baseline, in the
-    unit of the values. Nothing raises for finite values."""
+    Most tests are made from the values of the baseline (`a`) and of the candidate (`b`), some from
+    other tests. Shifts are candidate minus baseline, in the unit of the values. Nothing raises for
+    finite values."""
 
     name: ClassVar[str]
     """Name of the test."""

@@ -18,6 +18,7 @@ class InflatedTest(ShiftTest):
     follows from the interval of the wrapped test and is enlarged by the factor. Its degrees of
     freedom are those that the effective number of trials leaves. The p of ranks is not corrected
     itself: it is bounded by the number of trials, and enlarging it could hide a shift of any size.
+    `freedom`: degrees of freedom that independent trials would have.
     """
 
     def __init__(self, test: ShiftTest, freedom: float, by: VarianceInflation) -> None:
@@ -51,7 +52,8 @@ class InflatedTest(ShiftTest):
         return self._test.p_least if self._test.interval(_CONFIDENCE) is None else 0.0
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """Return the interval of the wrapped test with both ends moved away from the shift."""
+        """Return the interval of the wrapped test with both ends moved away from the shift; None if
+        it has none."""
         from scipy.special import stdtrit
 
         ends = self._test.interval(confidence)

@@ -46,18 +46,21 @@ class Student(ShiftTest):
         return self._shift - half, self._shift + half
 
     def p_above(self, bound: float) -> float | None:
-        """Upper tail of t: small if the shift is above `bound`."""
+        """Upper tail of t: small if the shift is above `bound`. Without dispersion it is None for a
+        shift; for no shift it is 1 if the bound is 0 or more, else 0."""
         if not self._error:
             return None if self._shift else float(bound >= 0)
         return self._tail(bound - self._shift)
 
     def p_below(self, bound: float) -> float | None:
-        """Lower tail of t: small if the shift is below `bound`."""
+        """Lower tail of t: small if the shift is below `bound`. Without dispersion it is None for a
+        shift; for no shift it is 1 if the bound is 0 or less, else 0."""
         if not self._error:
             return None if self._shift else float(bound <= 0)
         return self._tail(self._shift - bound)
 
     def _tail(self, distance: float) -> float:
+        """Return P(statistic <= distance / standard error): the lower tail of t."""
         from scipy.special import stdtr
 
         return float(stdtr(self._freedom, distance / self._error))

@@ -114,12 +114,14 @@ class BarDisplay(Listener):
         self._print(text)
 
     def _describe(self) -> None:
+        """Say under the bar what is done now."""
         if self._phase in _OF_A_TRIAL and self._trial:
             self._progress.doing = f"{self._where}{self._trial}, {self._phase}"
         else:
             self._progress.doing = self._phase
 
     def _print(self, text: str) -> None:
+        """Print lines above the bar, wrapped at words."""
         console = self._progress.console
         lines = (wrapped(line, console.width) for line in text.split("\n"))
         # If the terminal is gone, the run still goes on (nohup) or ends in order (SIGHUP).

@@ -45,8 +45,8 @@ def escaping(stream: TextIO) -> TextIO:
 
 
 def plain(stream: TextIO) -> TextIO:
-    """Return the stream below an escaping one, for text that is escaped already; another stream
-    itself."""
+    """Return the stream below an escaping one, for text that is escaped already. Another stream is
+    returned as it is."""
     return stream.stream if isinstance(stream, _Escaping) else stream
 
 

@@ -49,7 +49,7 @@ class LineDisplay(Listener):
         say(f"{folder}: {count_text(trials, 'trial')} planned{before}{takes}")
 
     def more_trials(self, trials: int, planned_s: float) -> None:
-        """Print how many trials are added because intervals are too wide."""
+        """Print how many trials the plan grows by."""
         say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
 
     def trial_group_started(self, group: TrialGroup) -> None:

@@ -13,9 +13,10 @@ from sfcperf.cli.terminal.escaping import escaping, plain
 
 
 def open_missing_streams() -> None:
-    """Open the standard streams with which the command was started closed (`>&-`). What is written
-    there goes nowhere. Otherwise a file of ours could get the stream's number, and children would
-    take it for the stream."""
+    """Open the standard streams that were closed when the command was started (`>&-`). What is
+    written there goes nowhere. Otherwise a file of ours could get the number of such a stream, and
+    child processes would take the file for the stream."""
+    # In the order of their numbers: an opened file gets the lowest number that is free.
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
@@ -76,12 +77,13 @@ def tolerant_streams() -> Iterator[None]:
 def strict_stdout() -> TextIO:
     """Return standard output for a verb that wants to stop when its reader goes away: writing to
     it then raises BrokenPipeError."""
+    # Two wrappers are around it: the escaping one, which stays, and the tolerant one.
     stream = plain(sys.stdout)
     return escaping(stream.below) if isinstance(stream, _TolerantStream) else sys.stdout
 
 
 def flush_stdout() -> None:
-    """Write what is left to stdout. That its reader has gone is no error."""
+    """Write what is in the buffer of stdout. It is no error if its reader has gone."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -94,6 +96,5 @@ def drop_stdout() -> None:
 
 
 def _nowhere() -> TextIO:
-    # The new file gets the lowest free number, which is that of the stream: those before it are
-    # open by now.
+    """Return a stream that discards what is written to it."""
     return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

@@ -60,6 +60,7 @@ def doctor(
         ]
     )
     needed = [need for need in needed if not need.of_extra]
+    # Some are needed by a plug-in that is not optional, too: they are listed once.
     shown = {(need.name, need.detail) for need in needed}
     optional = [need for need in optional if (need.name, need.detail) not in shown]
     for need in needed:

@@ -50,7 +50,7 @@ _EXAMPLE_PERCENT = 5
 
 
 def print_plan(workflow: Workflow) -> None:
-    """Print scenarios, order of the trials, and estimated time on stdout."""
+    """Print scenarios, order of the trials, what the results can show, and estimated time."""
     from sfcperf.cli.terminal.text import levels_text, shown
     from sfcperf.presentation.wording import duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
@@ -72,6 +72,7 @@ def print_plan(workflow: Workflow) -> None:
         print(f"  {'warm-up' if warmup else 'round'} {number}")
         block = ""
         for group in trial_groups(workflow, number, warmup=warmup):
+            # A new block begins where the name of the block changes.
             if workflow.variants and block != (block := _block(group.scenario)):
                 print(f"    {shown(block)}")
             labels = shown(", ".join(trial.probe.label for trial in group.trials))
@@ -108,7 +109,7 @@ def _print_runs(design: Design, trials: int, run_s: float) -> None:
 
 
 def _intervals(design: Design) -> str:
-    """Say which intervals the results of so many rounds can have."""
+    """Say whether the design has enough rounds for confidence intervals."""
     from sfcperf.analysis.statistics import Rules
 
     fewest = Rules(design.confidence, design.centre, design.rarest_mode).fewest
@@ -135,13 +136,13 @@ def _detectable(workflow: Workflow) -> str:
     )
     text = f"two such runs, compared in {count_text(rows, 'row')}: "
     alpha = _ALPHA / max(1, rows)
-    found = smallest_shift(workflow.design.rounds, alpha)
-    if found is None:
+    shift = smallest_shift(workflow.design.rounds, alpha)
+    if shift is None:
         least = least_trials(alpha, paired=False)
         return f"{text}no change can be shown, whatever its size; {least} rounds show large ones"
     return (
-        f"{text}changes of {found:.1f} standard deviations of the trials or more are found with "
-        f"80 % ({found * _EXAMPLE_PERCENT:.0f} % if trials scatter by {_EXAMPLE_PERCENT} %)"
+        f"{text}changes of {shift:.1f} standard deviations of the trials or more are found with "
+        f"80 % ({shift * _EXAMPLE_PERCENT:.0f} % if trials scatter by {_EXAMPLE_PERCENT} %)"
     )
 
 
@@ -160,7 +161,8 @@ def _print_variants(workflow: Workflow) -> None:
 
 
 def _block(scenario: Scenario) -> str:
-    """Name a block, in which all variants run back to back, by the levels that they share."""
+    """Name the block of a scenario by the levels that its variants share. In a block, all variants
+    run back to back."""
     from sfcperf.cli.terminal.text import levels_text
     from sfcperf.workflow.plan import without_variant
 

@@ -51,6 +51,7 @@ def setup(
 
 
 def _agreed() -> bool:
+    """Ask the user whether to install. Raises EnvironmentLacks without a terminal."""
     if not sys.stdin.isatty():
         raise EnvironmentLacks(
             "nobody can be asked whether to install them", hint="sfcperf setup --yes"

@@ -55,6 +55,7 @@ def show(
         raise
     console = new_console()
     console.print(f"{kind} {name}: {plugin.title}")
+    # Its own docstring: `plugin.__doc__` might be that of the base class.
     if own := plugin.__dict__.get("__doc__"):
         console.print(f"\n{cleandoc(own)}")
     if kind == "monitor":
@@ -107,6 +108,7 @@ def _show_topology(name: str) -> None:
 
 
 def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
+    """Print a table of the parameters that a schema describes."""
     from rich.table import Table
 
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
@@ -128,6 +130,7 @@ def _parameter_rows(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tup
         default = json.dumps(rule["default"]) if "default" in rule else ""
         default = "(required)" if name in required else default
         yield prefix + name, type_text(rule), default, str(rule.get("description", ""))
+        # `if` says which plug-in is chosen, `then` has the schema of its parameters.
         for branch in rule.get("allOf", ()):
             chosen = branch["if"]["properties"]
             values = ", ".join(str(value["const"]) for value in chosen.values())
@@ -137,6 +140,7 @@ def _parameter_rows(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tup
 
 
 def _print_metrics(console: Console, probe: Any) -> None:
+    """Print a table of the metrics that a probe reports with default parameters."""
     from rich.table import Table
 
     from sfcperf.workflow.defaults import with_defaults

@@ -38,8 +38,9 @@ class Span:
 
 
 class Timeline:
-    """Adds up the time of each phase of a session. With `keeps_spans` it also keeps each span, for
-    a trace; it does not otherwise, since a run may have 100,000 of them."""
+    """Adds up the time of each phase of a session, which has one timeline from its start on. With
+    `keeps_spans` it also keeps each span, for a trace; it does not otherwise, since a run may have
+    100,000 of them."""
 
     def __init__(self) -> None:
         self.keeps_spans = False
@@ -93,6 +94,7 @@ class Timeline:
 
     def seconds(self) -> dict[str, float]:
         """Phase -> seconds until now; their sum is the age of this object."""
+        # The phase that is under way has not been added up yet.
         running = Counter({self._phase.name: self._now_ns() - self._phase.start_ns})
         return {name: round(ns / 1e9, 6) for name, ns in (self._ended_ns + running).items()}
 
@@ -112,4 +114,5 @@ class Timeline:
         return span
 
     def _now_ns(self) -> int:
+        """Unix time, ns, which does not jump."""
         return self._clock_ns + monotonic_ns()

@@ -42,7 +42,8 @@ def traced(timeline: Timeline, listener: Listener) -> Iterator[None]:
 
 
 def _exporters(listener: Listener) -> list[EntryPoint]:
-    """Find the exporters that the environment variables name; none without variables. The
+    """Find the exporters that the environment variables name. Without variables there are none; nor
+    are there any if one of them, or the SDK, is not installed, which is told as a message. The
     specification's default is to send to localhost. It is not followed here: a connection that
     nobody asked for would surprise."""
     environment = os.environ
@@ -71,6 +72,8 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _has_sdk() -> bool:
+    """Whether `opentelemetry-sdk` is installed; it is not imported."""
+    # find_spec imports the package around it, `opentelemetry`, which may be missing as well.
     try:
         return find_spec("opentelemetry.sdk") is not None
     except ModuleNotFoundError:
@@ -99,8 +102,8 @@ def _send(spans: Sequence[Span], exporters: Sequence[EntryPoint], listener: List
 
 
 def _finished(spans: Sequence[Span]) -> list[Any]:
-    """Convert our spans to ended spans of the SDK. `spans` has parents before their children, so a
-    child finds its parent in `made`."""
+    """Convert our spans to ended spans of the SDK, in the order in which they come. `spans` has
+    parents before their children, so a child finds its parent in `made`."""
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
     from opentelemetry.trace import Status, StatusCode, set_span_in_context
@@ -116,7 +119,7 @@ def _finished(spans: Sequence[Span]) -> list[Any]:
     provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
     provider.add_span_processor(SpanCollector())
     tracer = provider.get_tracer("sfcperf", sfcperf.__version__)
-    made: dict[int, Any] = {}
+    made: dict[int, Any] = {}  # id() of our span -> the SDK's
     for span in spans:
         parent = Context() if span.parent is None else set_span_in_context(made[id(span.parent)])
         made[id(span)] = span_sent = tracer.start_span(
@@ -135,6 +138,7 @@ def _resource() -> Any:
 
     own = Resource({SERVICE_NAME: "sfcperf", SERVICE_VERSION: sfcperf.__version__})
     resource = Resource.create()
+    # The SDK's own name for a service to which the environment gives none.
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):
         return resource.merge(own)
     return own.merge(resource)

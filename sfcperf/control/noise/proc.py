@@ -24,6 +24,7 @@ class CpuTimes:
     """Time that one CPU has spent since boot, in clock ticks."""
 
     total: int
+    """All its time, idle and stolen time included."""
     idle: int
     steal: int
     """Time that the hypervisor gave to another guest although this one wanted it."""
@@ -76,11 +77,11 @@ class Machine:
     def run_delay_ns(self, cpus: Iterable[int]) -> int | None:
         """Time that tasks waited for one of these CPUs, summed, since boot, ns; None without
         /proc/schedstat."""
-        wanted = {f"cpu{number}" for number in cpus}
+        names = {f"cpu{number}" for number in cpus}
         found = None
         for line in (_text(self._proc / "schedstat") or "").splitlines():
             name, *columns = line.split() or [""]
-            if name in wanted and len(columns) > _RUN_DELAY:
+            if name in names and len(columns) > _RUN_DELAY:
                 found = (found or 0) + int(columns[_RUN_DELAY])
         return found
 
@@ -132,6 +133,7 @@ class Machine:
             tasks = self._proc / str(pid) / "task"
             for task in _names(tasks):
                 stat = _text(tasks / task / "stat") or ""
+                # The state is the first field behind the name; a task that is gone has none.
                 running += stat.rpartition(")")[2].split()[:1] == ["R"]
         return running
 
@@ -152,6 +154,8 @@ def process_time(stat: str) -> ProcessTime | None:
     """Parse /proc/PID/stat. None for a process that has ended, and for a kernel thread: that may
     work for the run itself (ksoftirqd handles its packets), so its time must not count as that of
     others."""
+    # Behind the name, fields[0] is field 3 of proc_pid_stat(5): the state. So 1 is the parent, 6
+    # the flags, 11 to 14 the CPU times with those of children, 19 the start.
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 20 or int(fields[6]) & _KERNEL_THREAD:
         return None
@@ -180,7 +184,8 @@ def descendants(processes: Mapping[int, ProcessTime], root: int) -> set[int]:
 def cpu_s_between(
     before: Mapping[int, ProcessTime], after: Mapping[int, ProcessTime], besides: set[int]
 ) -> float:
-    """CPU time, seconds, that processes used between two readings; those in `besides` are left out.
+    """CPU time, seconds, that processes used between two readings. Those whose id is in `besides`
+    are left out.
 
     A process that began and ended in between counts if its parent waited for it and is in both
     readings.
@@ -216,6 +221,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _text(path: Path) -> str | None:
+    """Content of a file; None if it cannot be read."""
     try:
         return path.read_text(errors="replace")
     except OSError:
@@ -223,5 +229,6 @@ def _text(path: Path) -> str | None:
 
 
 def _number(path: Path) -> int | None:
+    """The number in a file; None if it has none, or cannot be read."""
     text = (_text(path) or "").strip()
     return int(text) if text.isdigit() else None

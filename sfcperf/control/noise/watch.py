@@ -37,15 +37,18 @@ MOST_PROCESSES = 1500
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """Counters of the machine at one moment, since boot. None: this machine does not have the
-    counter."""
+    """Counters of the machine at one moment, since boot, as `Machine` reads them. None: this
+    machine does not have the counter."""
 
     at_s: float
+    """The moment, by the monotonic clock, seconds."""
     cpu: Mapping[int, CpuTimes]
     pressure_us: int | None
     run_delay_ns: int | None
     throttled: int | None
+    """How often the CPUs in use were throttled for heat."""
     processes: Mapping[int, ProcessTime] | None
+    """None also if there are more than MOST_PROCESSES."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,15 @@ class LoadReading:
     wanted_ticks: int
     """Clock ticks in which the CPUs were busy, or stolen."""
     frequency_mhz: float | None
+    """Mean frequency of the CPUs; None if it is unknown."""
 
 
 class NoiseWatch:
     """Watches this machine for one run, and remembers the CPU frequencies of its earlier trials. It
     reads the machine before and after a measurement, and so does not disturb it.
 
-    `gated`: a noise gate judges the trials, so the CPUs are also read under a load of our own.
+    `records`: the trials of earlier sessions. `gated`: a noise gate judges the trials, so the CPUs
+    are also read under a load of our own.
     """
 
     def __init__(
@@ -96,6 +101,7 @@ class NoiseWatch:
         return {**evidence, "other_runs": runs}
 
     def _remember(self, evidence: Mapping[str, Any]) -> None:
+        """Keep the frequency of a trial, if it is known, for the reference of later trials."""
         found = _judged_frequency(evidence)
         if found is not None:
             self._frequencies_mhz.append(float(found))
@@ -110,11 +116,13 @@ class TrialNoise:
         local = isinstance(deployment.client.host, NamespaceHost)
         self._watch = watch
         self._machine = machine
+        # If the hosts are other machines, this one only controls them.
         self._scope = "machine" if local else "controller"
         self._cpus = cpus_in_use(deployment) if local else usable_cpus()
-        self._run_queue = self._quiet()
+        self._run_queue = self._other_runnable()
         self._loaded = [under_load(machine, self._cpus)] if watch.gated else []
         self._cost_s = time.process_time() - started
+        """CPU time that this process has used to collect the evidence, seconds."""
 
     def begin(self) -> None:
         """Take the snapshot at the beginning of the measurement."""
@@ -132,8 +140,8 @@ class TrialNoise:
             "span_s": after.at_s - self._before.at_s,
             **self._steal(after),
             "run_queue": self._run_queue,
-            "other_cpu_ratio": self._others(after),
-            **self._waiting(after),
+            "other_cpu_ratio": self._other_cpu_ratio(after),
+            **self._waited_for_cpu(after),
             "frequency_mhz": frequency,
             "frequency_source": source,
             "throttle_events": _difference(self._before.throttled, after.throttled),
@@ -164,9 +172,9 @@ class TrialNoise:
         cost = self._cost_s + time.process_time() - started
         return {**evidence, "cost_cpu_s": round(cost, 6)}
 
-    def _quiet(self) -> float | None:
+    def _other_runnable(self) -> float | None:
         """Number of runnable tasks per CPU that do not belong to this run, as the mean of some
-        samples.
+        samples; None if the machine does not tell it.
 
         It uses procs_running, which is the number at this moment: a load average would still
         include the trial before.
@@ -195,7 +203,8 @@ class TrialNoise:
 
     def _steal(self, after: _Snapshot) -> dict[str, float | None]:
         """Share of time that the hypervisor stole from the CPUs in use and from all CPUs, and how
-        busy the former were. The resolution is a clock tick."""
+        busy the former were; all are ratios of these CPUs' time since the beginning, None if no
+        tick has passed. The resolution is a clock tick."""
         spans = {
             number: times - self._before.cpu[number]
             for number, times in after.cpu.items()
@@ -210,7 +219,7 @@ class TrialNoise:
             "busy_ratio": 1 - sum(span.idle for span in used) / ticks if ticks > 0 else None,
         }
 
-    def _others(self, after: _Snapshot) -> float | None:
+    def _other_cpu_ratio(self, after: _Snapshot) -> float | None:
         """CPU time of processes that do not belong to this run, as a ratio of the time of all CPUs;
         None if processes were not read."""
         span = after.at_s - self._before.at_s
@@ -221,9 +230,9 @@ class TrialNoise:
         used = cpu_s_between(self._before.processes, after.processes, own)
         return min(1.0, used / span / max(1, len(after.cpu)))
 
-    def _waiting(self, after: _Snapshot) -> dict[str, float | None]:
-        """Time in which tasks waited for a CPU, tasks of the run included, as a ratio of elapsed
-        time."""
+    def _waited_for_cpu(self, after: _Snapshot) -> dict[str, float | None]:
+        """Time in which tasks waited for a CPU, tasks of the run included, as ratios of elapsed
+        time; None without the counter."""
         span = after.at_s - self._before.at_s
         pressure = _difference(self._before.pressure_us, after.pressure_us)
         delay = _difference(self._before.run_delay_ns, after.run_delay_ns)
@@ -236,7 +245,7 @@ class TrialNoise:
 def under_load(machine: Machine, cpus: Sequence[int]) -> LoadReading:
     """Keep CPUs busy, one after the other, for LOAD_S in all, and read them meanwhile. With many
     CPUs, each would get less than LEAST_LOAD_S, so only some that are evenly spread are used. A CPU
-    on which this process may not run is left out."""
+    on which this process may not run is left out. With LOAD_S 0, as in tests, none is loaded."""
     chosen = cpus[:: max(1, round(len(cpus) * LEAST_LOAD_S / LOAD_S))] if LOAD_S else ()
     before, loaded, frequencies = machine.cpu_times(), [], []
     for cpu in chosen:
@@ -286,8 +295,9 @@ def _pinned(cpu: int) -> Iterator[None]:
 
 
 def _judged_frequency(evidence: Mapping[str, Any]) -> float | None:
-    """The frequency of a trial that is compared with other trials. It is the one under our own
-    load, if that was read: during the measurement, the governor may follow what is measured."""
+    """The frequency of a trial that is compared with other trials, MHz; None if it is unknown. It
+    is the one under our own load, if that was read: during the measurement, the governor may follow
+    what is measured."""
     quiet = evidence.get("quiet_frequency_mhz")
     return evidence.get("frequency_mhz") if quiet is None else quiet
 
@@ -306,11 +316,13 @@ def usable_cpus() -> list[int]:
 
 
 def _steal_ratio(spans: list[CpuTimes]) -> float | None:
+    """Stolen time as a ratio of all time in these spans; None if they are empty."""
     total = sum(span.total for span in spans)
     return sum(span.steal for span in spans) / total if total > 0 else None
 
 
 def _difference(before: int | None, after: int | None) -> int | None:
+    """How much a counter grew; None if it was not read both times."""
     return None if before is None or after is None else after - before
 
 

@@ -36,7 +36,7 @@ Counters = Mapping[str, Mapping[str, int]]
 
 @dataclass
 class AttemptObservations:
-    """What the monitors of an attempt found."""
+    """What the monitors of an attempt observed."""
 
     observations: list[Observation] = field(default_factory=list)
     flows: list[FlowRecord] = field(default_factory=list)
@@ -67,8 +67,9 @@ class Attempt:
     """Why services doubt the trial; empty if they do not."""
 
 
-def _health(run: RunContext, trial: PlannedTrial, deployment: Deployment) -> list[str]:
-    """What is wrong with the services of the run, and with the deployment."""
+def _health_of_all(run: RunContext, trial: PlannedTrial, deployment: Deployment) -> list[str]:
+    """What is wrong with the services of the run, and with the deployment; empty when all are
+    healthy."""
     return [*run.services.problems(), *health(run.driver_of(trial.scenario), deployment)]
 
 
@@ -84,8 +85,9 @@ def health(driver: Driver, deployment: Deployment) -> list[str]:
 def failed_attempt(
     run: RunContext, number: int, error: BaseException, deployment: Deployment | None
 ) -> FailedAttempt:
-    """Make the record of an attempt that has just failed with this error. The cause is looked for
-    in the chain first: when a probe gets no answer, the reason may be a function that crashed."""
+    """Make the record of an attempt that has just failed with this error; `number` counts attempts
+    from 1. `deployment` None: nothing was deployed. The cause is looked for in the chain first:
+    when a probe gets no answer, the reason may be a function that crashed."""
     functions = () if deployment is None else _crashed(deployment)
     kind: FailureKind = "measurement"
     if functions:
@@ -104,25 +106,26 @@ def _crashed(deployment: Deployment) -> tuple[str, ...]:
     found = []
     for function in deployment.functions:
         with suppress(Exception):
-            if function.alive() is not None:
+            if function.alive() is not None:  # it says what is wrong
                 found.append(function.name)
     return tuple(found)
 
 
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
-    """Measure once. Raises DeploymentError when the deployment or a service is not healthy before
-    or after it, and MeasurementError when the measurement fails. Any other error of a plug-in
-    passes through."""
+    """Measure once. Services with a problem are brought back first. Raises DeploymentError when the
+    deployment or a service is not healthy before or after it, and MeasurementError when the
+    measurement fails. Any other error of a plug-in passes through."""
     with run.timeline.phase("preparing"), run.interrupts.allowed:
         recovered = run.services.recover()
     for problem in recovered:
         run.note(f"{problem}; it was brought back before {trial.trial_id}")
-    if unhealthy := _health(run, trial, deployment):
+    if unhealthy := _health_of_all(run, trial, deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     probe = probe_class(trial.probe.parameters)
     probe.round = trial.round
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
+    # A step of the clock until now is noted, but is not this trial's.
     run.look_at_clock(None)
     started_s = time.monotonic()
     # The chain is checked before anything else is judged. If it broke, the numbers are wrong,
@@ -130,13 +133,13 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     try:
         done = measurement.measure()
     except SfcperfError as error:
-        if unhealthy := _health(run, trial, deployment):
+        if unhealthy := _health_of_all(run, trial, deployment):
             raise _broken(unhealthy, str(error)) from error
         raise
     finally:
         stepped = run.look_at_clock(trial.trial_id)
     impossible = impossible_time(done.result, time.monotonic() - started_s)
-    if unhealthy := _health(run, trial, deployment):
+    if unhealthy := _health_of_all(run, trial, deployment):
         raise _broken(unhealthy)
     if measurement.faults:
         raise MeasurementError("; ".join(measurement.faults))
@@ -171,12 +174,12 @@ class _Measurement:
         with run.timeline.phase("preparing"):
             try:
                 with run.interrupts.allowed:
-                    # The watch looks before the probe starts anything: what runs now does not
-                    # belong to this trial.
+                    # The watch reads the machine before the probe starts anything: what runs now
+                    # does not belong to this trial.
                     watch = run.watch.trial(deployment)
                     self.probe.prepare(deployment, self.raw_dir)
                     run.services.begin_trial()
-                served = run.services.counters()
+                service_counters = run.services.counters()
                 unparsed_before = deployment.unparsed()
                 before = _counters(deployment)
                 watch.begin()
@@ -186,7 +189,7 @@ class _Measurement:
                 unparsed = _rose(unparsed_before, deployment.unparsed())
                 with run.interrupts.allowed:
                     doubts = run.services.end_trial()
-                of_services = run.services.trial_notes(served)
+                service_notes = run.services.trial_notes(service_counters)
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
             with run.interrupts.allowed:
@@ -198,7 +201,7 @@ class _Measurement:
             dropped,
             unparsed,
             noise,
-            services=of_services,
+            services=service_notes,
             unfinished=doubts,
         )
 
@@ -210,6 +213,7 @@ class _Measurement:
             with self.run.interrupts.allowed:
                 for spec in self.trial.scenario.monitors:
                     monitor = plugins.load("monitor", spec.monitor)(spec.parameters)
+                    # Before it starts: one that fails to start must be stopped as well.
                     monitors.append(monitor)
                     monitor.start(self.deployment, self.raw_dir)
                 with self.run.timeline.phase("warmup" if self.trial.warmup else "measuring"):
@@ -245,6 +249,7 @@ def impossible_time(result: ProbeResult, took_s: float) -> str:
 
 
 def _counters(deployment: Deployment) -> Counters:
+    """Read the counters of all SFs. Raises MeasurementError."""
     return {function.name: dict(function.counters()) for function in deployment.functions}
 
 

@@ -26,14 +26,17 @@ class ProvenChain:
 
 
 class ChainDeployment:
-    """Deploys the scenario of a trial group when a trial needs it, and proves it. `remove` ends it
-    with the group."""
+    """Deploys the scenario of a trial group when a trial needs it, and proves it. `ensure` may be
+    called for each trial; after `remove`, it deploys the scenario anew. `remove` also ends it with
+    the group."""
 
     def __init__(self, run: RunContext, group: TrialGroup) -> None:
         self._run = run
         self._group = group
         self._deployment: Deployment | None = None
+        """What is deployed now, proven or not."""
         self._proven: ProvenChain | None = None
+        """The same with the facts about it, once it is proven."""
 
     @property
     def deployment(self) -> Deployment | None:

@@ -38,7 +38,8 @@ class DriftTest:
 
 
 def drift_test(value: float, earlier: Sequence[float], least: int, max_change: float) -> DriftTest:
-    """Compare a reading with the good ones before it, of which there must be `least`.
+    """Compare a reading with the good ones before it. With fewer than `least` of them, or fewer
+    than 2, the change is computed and not judged.
 
     The reading may differ by `max_change` (a ratio), or by what chance explains if that is more.
     Chance is the two-sided prediction interval t(n-1) * s * sqrt(1 + pi / 2n) around the median of

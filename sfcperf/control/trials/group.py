@@ -35,13 +35,16 @@ class _Attempts:
     recorded."""
 
     count: int = 0
+    """Attempts so far, those of killed sessions included: the number of the one under way."""
     failed: list[FailedAttempt] = field(default_factory=list)
     of_group: list[str] = field(default_factory=list)
     """Why the chain could not be deployed for earlier trials of the group."""
     started_at: str = ""
+    """Start of the latest attempt, as in records."""
     started_s: float = 0.0
-    """Start of the attempt by the monotonic clock, seconds."""
+    """The same by the monotonic clock, seconds."""
     deployment: Mapping[str, Any] = field(default_factory=dict)
+    """Facts of the latest proven deployment; empty before the first."""
     are_over: bool = False
     """Whether no further attempt can succeed."""
 
@@ -56,7 +59,8 @@ class _Attempts:
 
 
 class TrialGroupRunner:
-    """Runs the trials of one group and records each exactly once."""
+    """Runs the trials of one group and records each exactly once. `Rounds` makes one per group, and
+    calls `run`."""
 
     def __init__(
         self, run: RunContext, group: TrialGroup, max_retries: int, gate: NoiseGate | None
@@ -70,6 +74,7 @@ class TrialGroupRunner:
         self._gate = None if group.warmup else gate
         self._chain = ChainDeployment(run, group)
         self._failed_deployments: list[str] = []
+        """Why the chain could not be deployed or proven, a line for each time."""
 
     def run(self) -> list[TrialRecord]:
         """Run the trials in their order and return their records."""
@@ -84,7 +89,7 @@ class TrialGroupRunner:
 
     def _traced_trial(self, trial: PlannedTrial) -> TrialRecord:
         """Run a trial as a part of the timeline, which a trace shows with its status."""
-        self._run.interrupts.check()
+        self._run.interrupts.check()  # for a signal that came between two trials
         about = {"sfcperf.trial_id": trial.trial_id, "sfcperf.probe": trial.probe.probe}
         with self._run.timeline.part(f"trial {trial.probe.label}", about) as span:
             record = self._trial(trial)
@@ -95,12 +100,14 @@ class TrialGroupRunner:
         return record
 
     def _trial(self, trial: PlannedTrial) -> TrialRecord:
-        """Try a trial until an attempt succeeds or no more is allowed, and record it."""
+        """Try a trial until an attempt succeeds or no more is allowed. Record it, and return the
+        record."""
         folder = self._store.raw(trial.trial_id)
         # Each session has warm-up trials of its own: attempts of earlier sessions do not count.
         earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)
         _remove_unfinished(folder, earlier)
         tries = _Attempts(count=len(earlier), failed=[*earlier])
+        # A resumed session may make as many attempts as any other.
         while tries.count < self._tries_allowed + len(earlier):
             tries.count += 1
             tries.starts()
@@ -126,7 +133,7 @@ class TrialGroupRunner:
             done = attempt(self._run, trial, chain.deployment, folder)
             # Convert the result as for the record, and drop that. A result that cannot be written
             # (a sample that is not a number, notes that are not JSON) fails the attempt here.
-            record = _record(trial, tries, done, self._gate)
+            record = _record_of(trial, tries, done, self._gate)
             trial_document(record)
             TELEMETRY.table(record, done.observed.observations)
             FLOWS.table(record, done.observed.flows)
@@ -140,14 +147,15 @@ class TrialGroupRunner:
             keep_traceback(error, folder / "error.txt")
             if isinstance(error, CannotBeMeasured):
                 tries.are_over = True
+        # A chain with problems is removed, so that the next attempt deploys it anew.
         if health(self._run.driver_of(trial.scenario), chain.deployment):
             self._chain.remove()
         return None
 
     def _note(self, trial: PlannedTrial, failed: FailedAttempt, tries: _Attempts) -> None:
-        """Keep a failed attempt, also on disk: a run that is killed in the next attempt would
-        forget it. Warm-up trials are not part of the results, so what failed in one is noted as a
-        problem of the run."""
+        """Add a failed attempt to `tries`, and keep it on disk: a run that is killed in the next
+        attempt would forget it. Warm-up trials are not part of the results, so what failed in one
+        is noted as a problem of the run."""
         tries.failed.append(failed)
         line = json.dumps({"schema_version": SCHEMA_VERSION, **asdict(failed)})
         jsonl.append(self._store.raw(trial.trial_id) / _FAILED_ATTEMPTS, line)
@@ -174,11 +182,13 @@ class TrialGroupRunner:
             return None
 
     def _record(self, trial: PlannedTrial, tries: _Attempts, done: Attempt | None) -> TrialRecord:
-        """Record the trial. From now on it is done, and no resumed run repeats it."""
-        record = _record(trial, tries, done, self._gate)
+        """Record the trial, and return the record. From now on it is done, and no resumed run
+        repeats it. `done` None: all attempts failed."""
+        record = _record_of(trial, tries, done, self._gate)
         if done is not None and not trial.warmup:
             self._store.write_trial_telemetry(record, done.observed.observations)
             self._store.write_trial_flows(record, done.observed.flows)
+        # After its telemetry: a trial that is recorded is complete.
         self._store.append_trial(record, warmup=trial.warmup)
         if done is not None and trial.warmup:
             shutil.rmtree(self._store.raw(trial.trial_id))
@@ -187,7 +197,8 @@ class TrialGroupRunner:
 
 
 def _failed_before(file: Path) -> list[FailedAttempt]:
-    """Read the attempts that failed before the run was killed in a later one."""
+    """Read a trial's file of failed attempts: those before the one in which the run was killed.
+    Empty if there is no file."""
     jsonl.cut_incomplete_line(file)
     rows = jsonl.read(file)
     return [read_record(FailedAttempt, row, f"{file}:{line}") for line, row in rows]
@@ -207,7 +218,7 @@ def _remove_unfinished(folder: Path, earlier: Sequence[FailedAttempt]) -> None:
             path.unlink()
 
 
-def _record(
+def _record_of(
     trial: PlannedTrial, tries: _Attempts, done: Attempt | None, gate: NoiseGate | None
 ) -> TrialRecord:
     """Make the record of a trial from its attempts. `done` None: all of them failed."""
@@ -246,7 +257,7 @@ def _record(
         raw=f"raw/{trial.trial_id}",
         rerun_of=trial.rerun_of,
         noise={} if done is None else dict(done.noise),
-        duration_s=round(monotonic() - tries.started_s, 6),
+        duration_s=round(monotonic() - tries.started_s, 6),  # of the latest attempt
         series_step_s=None if done is None else done.result.series_step_s,
         failed_attempts=tuple(tries.failed),
         loss=None if done is None else done.result.loss,

@@ -19,13 +19,16 @@ from sfcperf.workflow.plan import TrialGroup, trial_group_s, trial_groups, warmu
 
 class Rounds:
     """Measures the trials of a run. Their order follows from the workflow and the recorded trials
-    alone, so a resumed run continues exactly as the dead one would have."""
+    alone, so a resumed run continues exactly as the dead one would have. Each session makes one,
+    and calls `run` once. In the methods, `number` is the number of a round, and `active` has the
+    ids of the scenarios that have not stopped."""
 
     def __init__(self, run: RunContext, workflow: Workflow) -> None:
         self._run = run
         self._workflow = workflow
         self._gate = workflow.design.noise_gate
         self._warm = False
+        """Whether this session has run its warm-up trials."""
         self._progress = ProgressState(workflow, run.store.trials())
         self._measured = {record.trial_id for record in self._progress.records}
         self._sentinel: Sentinel | None = None
@@ -62,8 +65,9 @@ class Rounds:
         if done == total:
             return total, done, 0.0
         active = [scenario.id for scenario in self._workflow.scenarios]
-        left = (self._progress.missing(n + 1, active) for n in range(design.rounds))
-        planned_s = warmup_s(self._workflow) + _time_s(chain.from_iterable(left))
+        missing = (self._progress.missing(n + 1, active) for n in range(design.rounds))
+        planned_s = warmup_s(self._workflow) + _time_s(chain.from_iterable(missing))
+        # A round, of warm-up or not, has total / rounds trials.
         return total + design.warmup_rounds * total // design.rounds, done, planned_s
 
     def _tell_more(self, groups: Sequence[TrialGroup]) -> None:
@@ -72,9 +76,10 @@ class Rounds:
         self._run.listener.more_trials(trials, _time_s(groups))
 
     def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
-        """Measure the groups of a round in blocks. The sentinel is read after each block, and
-        before the first one if a killed session left trials without a reading."""
-        size = max(1, len(todo))
+        """Measure the groups in `todo`, which are of this round, in blocks. The sentinel is read
+        after each block, and before the first one if a killed session left trials without a
+        reading. Warm-up trials of the `active` scenarios come first, once per session."""
+        size = max(1, len(todo))  # without a sentinel, there is one block
         if (sentinel := self._workflow.design.sentinel) is not None:
             # Variants that are compared with each other share a block.
             compared = max(1, len(self._workflow.variants))
@@ -82,7 +87,7 @@ class Rounds:
         if todo or self._unread(number):
             self._warm_up(active)
         for begin in range(0, len(todo), size):
-            self._close(number)
+            self._close(number)  # the block before, or what a killed session left
             for group in todo[begin : begin + size]:
                 for record in self._run_group(group):
                     self._progress.add(record)
@@ -94,11 +99,13 @@ class Rounds:
         read."""
         unread = self._unread(number)
         if self._sentinel is not None and unread and self._sentinel.close(number, unread).marks:
-            # The reading has marked the trials of its block: they do not count any more.
+            # The reading has marked the trials of its block: they do not count any more. The store
+            # applies its marks when the records are read again.
             self._progress = ProgressState(self._workflow, self._run.store.trials())
 
     def _unread(self, number: int) -> list[str]:
-        """Ids of the trials of a round that no reading of the sentinel covers yet."""
+        """Ids of the trials of a round that no reading of the sentinel covers yet; none without a
+        sentinel."""
         if self._sentinel is None:
             return []
         read = self._sentinel.read_trials
@@ -110,10 +117,11 @@ class Rounds:
         up."""
         if self._gate is None:
             return
-        while wanted := self._progress.due(number):
-            turn = max(rerun_number(record.trial_id) for record in wanted)
+        while distrusted := self._progress.due(number):
+            # The pause doubles with each rerun that did not help.
+            turn = max(rerun_number(record.trial_id) for record in distrusted)
             settle(self._run, self._gate.settle_s * 2**turn)
-            groups = rerun_groups(trial_groups(self._workflow, number), wanted)
+            groups = rerun_groups(trial_groups(self._workflow, number), distrusted)
             self._tell_more(groups)
             self._measure(number, groups, active)
 
@@ -138,7 +146,7 @@ class Rounds:
             self._sentinel.calibrate()
 
     def _run_group(self, group: TrialGroup) -> list[TrialRecord]:
-        """Run one group as a part of its round in the timeline."""
+        """Run one group as a part of its round in the timeline; return the trials' records."""
         max_retries = self._workflow.design.max_retries
         name = f"{'warm-up' if group.warmup else 'round'} {group.round}"
         attributes = {"sfcperf.round": group.round, "sfcperf.warmup": group.warmup}

@@ -25,8 +25,9 @@ again."""
 
 
 class Sentinel:
-    """Measures the sentinel's chain between blocks of trials. Each reading is on disk before the
-    run continues."""
+    """Measures the sentinel's chain between blocks of trials: `calibrate` before the first trial
+    that counts, `close` after each block. Each reading is on disk before the run continues.
+    `settle_s`: pause before a reading is repeated, seconds; it doubles each time."""
 
     def __init__(
         self, run: RunContext, spec: SentinelSpec, scenario: Scenario, settle_s: float
@@ -36,6 +37,7 @@ class Sentinel:
         self._scenario = scenario
         self._settle_s = settle_s
         self._readings = run.store.readings()
+        """All readings of the run, those of earlier sessions included."""
 
     @property
     def read_trials(self) -> set[str]:
@@ -45,16 +47,18 @@ class Sentinel:
     def calibrate(self) -> None:
         """Take the first readings, once per run, until `calibration` of them are good; at most
         twice as many are taken."""
-        wanted = self._spec.calibration
+        least = self._spec.calibration
         calibrations = [reading for reading in self._readings if reading.round == 0]
-        for number in range(len(calibrations) + 1, 2 * wanted + 1):
-            if sum(reading.good for reading in calibrations) >= wanted:
+        for number in range(len(calibrations) + 1, 2 * least + 1):
+            if sum(reading.good for reading in calibrations) >= least:
                 return
             calibrations.append(self._read(f"c{number:03d}", 0, ()))
 
     def close(self, round_number: int, block: Sequence[str]) -> Reading:
         """Read the sentinel after a block of trials, and return that reading. If it departs, read
-        again after longer and longer pauses until the machine is quiet, LOOKS times at most."""
+        again after longer and longer pauses until the machine is quiet, LOOKS times at most.
+        `block`: ids of the trials."""
+        # The id of a repeated reading begins with that of its block's first one.
         blocks = {r.reading_id.partition(".")[0] for r in self._readings if r.round == round_number}
         name = f"r{round_number:03d}-b{len(blocks) + 1:03d}"
         first = self._read(name, round_number, tuple(block))
@@ -67,8 +71,9 @@ class Sentinel:
         return first
 
     def _read(self, reading_id: str, round_number: int, block: tuple[str, ...]) -> Reading:
-        """Measure, and write the reading to disk. `marks` says why the trials of its block are not
-        trusted; it is empty if they are, or if there is no block."""
+        """Measure, write the reading to disk and return it. Its `marks` say why the trials of its
+        block are not trusted: this reading departed, or the one before the block did. They are
+        empty if the trials are trusted, or if there is no block."""
         before = self._readings[-1] if self._readings else None
         reading = self._measured(reading_id, round_number)
         if reading.departed:
@@ -85,14 +90,17 @@ class Sentinel:
         return reading
 
     def _measured(self, reading_id: str, round_number: int) -> Reading:
-        """Measure the sentinel, compared with the good readings before; the block is left empty."""
+        """Measure the sentinel, and compare the value with the good readings before it. If that
+        fails, the reading has no value, counts as departed, and says why in `problem`. The block is
+        left empty."""
         trial = PlannedTrial(reading_id, self._scenario, self._spec.probe, round_number, False)
         folder = self._run.store.raw(f"sentinel/{reading_id}/attempt-1")
         chain = ChainDeployment(
             self._run, TrialGroup(self._scenario, round_number, False, (trial,))
         )
         started_at = utc_now()
-        empty = Reading(
+        # Without a value, a reading counts as departed.
+        without_value = Reading(
             reading_id=reading_id,
             round=round_number,
             started_at=started_at,
@@ -117,14 +125,14 @@ class Sentinel:
         except Exception as error:
             self._run.store.check_not_moved()
             keep_traceback(error, folder / "error.txt")
-            return replace(empty, ended_at=utc_now(), problem=describe(error))
+            return replace(without_value, ended_at=utc_now(), problem=describe(error))
         finally:
             chain.remove()
         value = fmean(sample.value for sample in samples)
         earlier = [r.value for r in self._readings if r.good and r.value is not None]
         found = drift_test(value, earlier, self._spec.calibration, self._spec.max_change_ratio)
         return replace(
-            empty,
+            without_value,
             started_at=started_at,
             ended_at=utc_now(),
             unit=samples[0].unit,
@@ -144,7 +152,7 @@ def settle(run: RunContext, seconds: float) -> None:
 
 
 def _describe(reading: Reading) -> str:
-    """Why the trials beside a reading that departed are not trusted."""
+    """Say why the trials beside this reading, which departed, are not trusted."""
     if reading.change_ratio is None or reading.allowed_ratio is None:
         return f"the sentinel could not be measured ({reading.reading_id}: {reading.problem})"
     return (

@@ -37,7 +37,8 @@ class ProgramTree:
 
     @property
     def digest(self) -> str:
-        """Digest of names and contents, which names the tree on the host."""
+        """Digest of the links, which lead to files that are named by their contents. It names the
+        tree on the host."""
         text = "\n".join(f"{name} {self.links[name]}" for name in sorted(self.links))
         return hashlib.sha256(f"{self.closure.name}\n{text}".encode()).hexdigest()[:16]
 
@@ -73,7 +74,7 @@ def tree(closure: Closure) -> ProgramTree:
 
 def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str) -> bytes:
     """Pack into a compressed tar archive: the objects except those in `present`, the trees, and the
-    scripts for `bin`."""
+    scripts for `bin`. `carried`: the path WORKDIR/carried on the host."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=_FAST, mtime=0) as compressed,
@@ -87,6 +88,7 @@ def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str)
             for name, target in sorted(each.links.items()):
                 link = tarfile.TarInfo(f"trees/{each.digest}/{name}")
                 link.type = tarfile.SYMTYPE
+                # From trees/DIGEST/, and from folders in `name`, up to the folder of `objects`.
                 up = "../" * (2 + name.count("/"))
                 link.linkname = f"{up}objects/{target}"
                 tar.addfile(link)
@@ -95,6 +97,7 @@ def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str)
 
 
 def _add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+    """Add an executable file."""
     info = tarfile.TarInfo(name)
     info.mode = 0o755
     info.size = len(data)

@@ -162,6 +162,8 @@ def missing(host: Host, tools: Iterable[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _refuse_other_machine(host: Host, machine: str, absent: tuple[str, ...]) -> None:
+    """Raise DeploymentError if the host's CPU architecture, `machine`, is not that of this
+    machine. `absent`: tools that it lacks, for the message."""
     here = platform.machine()
     if machine != here:
         raise DeploymentError(
@@ -175,15 +177,15 @@ def _carry(host: Host, trees: list[ProgramTree]) -> None:
     """Copy what the host does not have yet of these trees, and check that the programs run
     there."""
     carried = f"{host.workdir}/carried"
-    wanted = [f"{carried}/objects/{name}" for each in trees for name in each.objects]
-    wanted += [f"{carried}/trees/{each.digest}" for each in trees]
-    argv = ["sh", "-c", _WHICH, "sh", str(host.workdir), *sorted(set(wanted))]
+    paths = [f"{carried}/objects/{name}" for each in trees for name in each.objects]
+    paths += [f"{carried}/trees/{each.digest}" for each in trees]
+    argv = ["sh", "-c", _WHICH, "sh", str(host.workdir), *sorted(set(paths))]
     lines = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S).text.splitlines()
-    there = frozenset(lines[2:])
-    new = [each for each in trees if each.digest not in there]
+    present = frozenset(lines[2:])  # names of objects, and digests of trees
+    new = [each for each in trees if each.digest not in present]
     if new:
-        _refuse_too_small(host, FreeSpace.of(*lines[:2]), new, there)
-        data = archive(new, there, carried)
+        _refuse_too_small(host, FreeSpace.of(*lines[:2]), new, present)
+        data = archive(new, present, carried)
         host.run(
             ["sh", "-c", _UNPACK, "sh", str(host.workdir)],
             timeout_s=_COPY_TIMEOUT_S + len(data) / _SLOWEST_BYTES_PER_S,
@@ -193,12 +195,13 @@ def _carry(host: Host, trees: list[ProgramTree]) -> None:
 
 
 def _refuse_too_small(
-    host: Host, room: FreeSpace, trees: list[ProgramTree], there: frozenset[str]
+    host: Host, room: FreeSpace, trees: list[ProgramTree], present: frozenset[str]
 ) -> None:
-    """Raise DeploymentError when the host has no room for the trees. A guest that runs out of
-    memory kills its SSH server first, and nobody would see why."""
+    """Raise DeploymentError when the host has no room for the trees, of which it has the objects in
+    `present` already. A guest that runs out of memory kills its SSH server first, and nobody would
+    see why."""
     objects = {name: path for each in trees for name, path in each.objects.items()}
-    needed = sum(path.stat().st_size for name, path in objects.items() if name not in there)
+    needed = sum(path.stat().st_size for name, path in objects.items() if name not in present)
     if needed > room.usable_bytes:
         where = "memory, where its files are" if room.in_memory else "disk"
         raise DeploymentError(
@@ -210,7 +213,8 @@ def _refuse_too_small(
 
 
 def _check(host: Host, folders: list[str]) -> None:
-    """Raise DeploymentError if the host cannot run the programs of these trees."""
+    """Raise DeploymentError if the host cannot run the programs of these trees. `folders`: their
+    paths on the host."""
     argv = ["sh", "-c", _CHECK, "sh", str(host.workdir), *folders]
     done = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S, check=False)
     if done.returncode != 0:

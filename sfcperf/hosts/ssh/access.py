@@ -24,6 +24,7 @@ _MOST_KEY_BYTES = 1 << 16
 # algorithms that the library trusts.
 _KEY_EXCHANGE = "^curve25519-sha256,curve25519-sha256@libssh.org"
 _SIGNATURES = {"ssh-rsa": "rsa-sha2-512,rsa-sha2-256"}
+"""Type of a host key -> the algorithms with which it signs, where they have other names."""
 
 
 class Unreachable(MeasurementError):
@@ -109,6 +110,7 @@ async def knock(
 
 
 def _close(opened: asyncio.Future[Any]) -> None:
+    """Close the connection that `knock` opened, unless it failed."""
     if not opened.cancelled() and opened.exception() is None:
         opened.result()[1].close()
 
@@ -130,6 +132,7 @@ async def connect(
         """Accepts only pinned keys, and keeps the key that was offered for the message."""
 
         def validate_host_public_key(self, host: str, addr: str, port: int, key: SSHKey) -> bool:
+            """Whether the key that the host shows is a pinned one; asyncssh asks."""
             offered.append(key)
             return any(key.public_data == each.public_data for each in trusted)
 
@@ -142,7 +145,7 @@ async def connect(
             username=access.user,
             client_keys=[own],
             client_factory=Judge,
-            known_hosts=([], [], []),
+            known_hosts=([], [], []),  # no file knows the host, so that Judge is asked
             server_host_key_algs="^" + ",".join(kinds),
             kex_algs=_KEY_EXCHANGE,
             compression_algs=["none"],

@@ -65,6 +65,7 @@ class SshConversation(Conversation):
         return answer[:-1]
 
     async def _close(self) -> None:
+        """End the standard input; kill the command if it has not ended after _GRACE_S."""
         ended = self._session.ended
         self._session.feed(b"")
         with suppress(TimeoutError):

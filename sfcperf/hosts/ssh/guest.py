@@ -120,6 +120,16 @@ end $last
 end_watcher
 [ -z "$last" ] || { rm -rf "$life"; answer 0; }
 """
+"""Script of the guard. When it is ready, it prints what it found of the login, and `TOKEN 0`. Then
+it answers each line with `TOKEN STATUS`:
+
+    beat                     0
+    signal NUMBER PID BEGAN  0; sends the signal if the process is still the one that began then
+    drop ID                  kills a command, or keeps it from starting; 0: it had started, 1: not
+    fence FOLDER ID          lets nothing more start through a lost connection, whose folder that
+                             is; 0: the command ID had started, 1: not, 2: the folder is gone
+    bye                      0, when all commands have ended and the folder is removed
+"""
 
 _START = """\
 id=$1 kind=$2 in=$3 out=$4 err=$5 name=$6
@@ -155,6 +165,9 @@ echo "sfcperf-started $$ $start" >&2
 if [ $kind = run ] || [ "$group" = $$ ]; then exec "$program" "$@"; fi
 exec setsid "$program" "$@"
 """
+"""Script that starts a command. Its arguments: ID, `run` or `spawn` (in the background), `pipe` or
+`none` for standard input, output and error, then the command. On standard error it prints
+`sfcperf-started PID BEGAN`, or `sfcperf-cannot ERRNO`."""
 
 _READER = """\
 while IFS= read -r path; do cat -- "$path" 2>&1; printf "\\n%s %s\\n" "$token" $?; done

@@ -65,7 +65,9 @@ class SshHost(Host):
         self._lock = threading.Lock()
         self._programs_lock = threading.Lock()
         self._programs: dict[Path, str] = {}
+        """Program file of this machine -> path of its copy on the host."""
         self._known_pool: Pool | None = None
+        """The connections, see `_pool`; None before the first use, and after `close`."""
 
     def wait_reachable(self, timeout_s: float, *, boots: bool = True) -> None:
         """Return when commands can be run.
@@ -151,7 +153,7 @@ class SshHost(Host):
         return data.decode(errors="replace")
 
     def put(self, local: Path, remote: Path) -> None:
-        """Copy a file with its mode. Its folder is made if it is not there."""
+        """Copy a file with its mode. The folder of the copy is made if it is not there."""
         with system_errors_as(MeasurementError, f"cannot be copied to {remote}", where=local):
             data = local.read_bytes()
             mode = local.stat().st_mode & 0o777
@@ -165,8 +167,8 @@ class SshHost(Host):
             )
 
     def get(self, remote: Path, local: Path) -> None:
-        """Copy a file. Its folder is made if it is not there. The file is there whole or not at
-        all."""
+        """Copy a file. The folder of the copy is made if it is not there. The copy is there whole
+        or not at all."""
         part = local.with_name(f"{local.name}.part.{os.getpid()}.{threading.get_ident()}")
         complaint = part.with_name(f"{part.name}.err")
         message = f"cannot be copied to {local}"
@@ -196,6 +198,7 @@ class SshHost(Host):
 
     @property
     def _pool(self) -> Pool:
+        """The connections to the host. The first use makes the pool, which is still empty."""
         with self._lock:
             if self._known_pool is None:
                 from sfcperf.hosts.ssh.pool import Pool
@@ -236,10 +239,12 @@ class SshHost(Host):
     async def _spawn(
         self, argv: Sequence[str], stdout: Output | None, stderr: Output | None
     ) -> Process:
+        """Start a command in the background, see `spawn`."""
         link, session = await self._begin(argv, stdout, stderr)
         return SshProcess(argv, link, session)
 
     async def _converse(self, argv: Sequence[str]) -> Conversation:
+        """Start a command with which we converse, see `converse`."""
         from sfcperf.hosts.ssh.session import Lines
 
         answers = Lines()
@@ -254,7 +259,8 @@ class SshHost(Host):
         *,
         stdin: bool = False,
     ) -> tuple[Link, Session]:
-        """Start a command in the background."""
+        """Start a command in the background. None: an output is discarded. Raises
+        MeasurementError."""
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
                 return await self._pool.start(

@@ -38,10 +38,10 @@ class ConnectionLost(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A command to be started. If the answer does not arrive, its `id` serves to find out whether
-    it started."""
+    """A command to be started."""
 
     id: str
+    """By this the host can tell whether the command has started, if no answer arrived."""
     argv: tuple[str, ...]
     stdin: bool
     """Whether the command gets standard input from us."""
@@ -59,7 +59,9 @@ class Request:
 
 
 class Link:
-    """An SSH connection that is logged in and has a guard. All methods belong to the event loop."""
+    """An SSH connection that is logged in and has a guard. Pool makes it by `open`. For a command,
+    it calls `take` and `start`, and for reading files `take`, `open_reader` and `give_back`. All
+    methods belong to the event loop."""
 
     def __init__(
         self, name: str, connection: SSHClientConnection, workdir: Path, token: str
@@ -69,8 +71,11 @@ class Link:
         self.life = guest.life_folder(workdir, token)
         version = str(connection.get_extra_info("server_version"))
         self._one_at_a_time = "dropbear" in version
+        """Whether the connection can carry only one command at a time, see `take`."""
         self._taken = False
+        """Whether that one command is running or about to start."""
         self._full = False
+        """Whether the server has refused a further channel since the last command ended."""
         self._is_root = True
         """Whether the login is root's."""
         self._is_posix = False
@@ -78,6 +83,7 @@ class Link:
         self._token = token
         self._guard = ShellChannel(name, token)
         self._reader: ShellChannel | None = None
+        """The shell that reads files; None: there is none, or it is blocked."""
         self._beating: asyncio.Task[None] | None = None
 
     @classmethod
@@ -209,7 +215,8 @@ class Link:
         self.connection.abort()
 
     async def _set_up_guard(self, workdir: Path) -> None:
-        """Start the guard and wait until it is ready; note what it says about the login."""
+        """Start the guard and wait until it is ready; note what it says about the login. Raises
+        Unreachable, and DeploymentError when the host lacks what the guard needs."""
         guard = self._guard
         ready = guard.expect()
         line = guest.guard(workdir, self._token)
@@ -229,6 +236,7 @@ class Link:
                 hint="it needs a POSIX /bin/sh, coreutils or busybox, and for a user other than "
                 "root, sudo without a password",
             )
+        # Before the guard's line, the login shell may have printed something.
         uid, _, shell = text.splitlines()[-1].partition(" ")
         self._is_root, self._is_posix = uid == "0", shell in _POSIX_SHELLS
 
@@ -247,6 +255,8 @@ class Link:
             if isinstance(error, ChannelOpenError) and not session.requested and not self.closed:
                 self._full = True
                 raise NoChannel from error
+            # The server told how the command ended: the connection works, but the login or the
+            # start script does not.
             if session.told is not None:
                 self.give_back()
                 raise MeasurementError(
@@ -256,6 +266,8 @@ class Link:
         return session
 
     def _command(self, words: list[str] | None, file: str = "") -> str:
+        """Command line that starts a command: with the start script's arguments, or (None) with
+        those in `file`."""
         return guest.command(self.life, words, file, root=self._is_root, posix=self._is_posix)
 
     async def _lay_down(self, request: Request) -> str:

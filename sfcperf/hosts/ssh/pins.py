@@ -96,6 +96,7 @@ def scan(
 
 
 async def _scan(address: str, port: int, jump: SshHost | None, timeout_s: float) -> str:
+    """See `scan`. We knock first, so that an address where nobody listens fails soon."""
     import asyncio
 
     import asyncssh
@@ -119,6 +120,7 @@ async def _scan(address: str, port: int, jump: SshHost | None, timeout_s: float)
 
 
 def _candidates(console_log: str) -> Iterator[tuple[str, str]]:
+    """Yield type and base64 text of whatever looks like a key in the places where keys are."""
     for found in _OURS.finditer(console_log):
         yield found[1], found[2]
     for block in _CLOUD_INIT.finditer(console_log):
@@ -127,6 +129,7 @@ def _candidates(console_log: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_key(line: str) -> bool:
+    """Whether a line is a public key of the type that it begins with: a damaged one is not."""
     import asyncssh
 
     try:

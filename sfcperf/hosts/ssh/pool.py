@@ -20,8 +20,8 @@ _MOST_LINKS = 64
 
 
 class Pool:
-    """Opens connections to one host as needed, and starts commands through them. All methods but
-    the constructor belong to the event loop."""
+    """Opens connections to one host as needed, and starts commands through them. SshHost has one.
+    All methods but the constructor belong to the event loop."""
 
     def __init__(self, name: str, access: SshAccess, workdir: Path, jump: Pool | None) -> None:
         self._name = name
@@ -95,6 +95,8 @@ class Pool:
         TimeoutError, and MeasurementError when _TRIES connections in a row broke."""
         for _ in range(_TRIES):
             with suppress(NoChannel, ConnectionLost):
+                # One shell serves all readings. It needs the connection for itself only while its
+                # channel is opened.
                 async with self._opening_reader:
                     link = next((each for each in self._links if each.reads), None)
                     if link is None:

@@ -25,13 +25,15 @@ _LOST = "the connection to {} was lost"
 
 
 class Output:
-    """Receives one output of a command: in a file (a descriptor, closed at the end) or in
-    memory."""
+    """Receives one output of a command: in a file (a descriptor, which `close` closes) or in
+    memory. The Session calls both methods."""
 
     def __init__(self, file: int | None = None) -> None:
         self.file = file
         self.data = bytearray()
+        """All that was received, if there is no file."""
         self.fault: OSError | None = None
+        """Why the file could not be written; None: it could."""
 
     def write(self, data: bytes) -> None:
         """Append bytes. If the disk is full, `fault` keeps the error, and the rest is dropped."""
@@ -72,8 +74,9 @@ class Lines(Output):
 
 
 class Session(SSHClientSession[bytes]):
-    """The channel of one command. `started` and `ended` belong to the event loop; any thread may
-    use `over`."""
+    """The channel of one command; Link makes it. asyncssh calls the methods that take what arrives,
+    from `connection_made` to `connection_lost`. `started` and `ended` belong to the event loop; any
+    thread may use `over`."""
 
     def __init__(self, id: str, host: str, stdout: Output, stderr: Output) -> None:
         loop = asyncio.get_running_loop()
@@ -120,7 +123,8 @@ class Session(SSHClientSession[bytes]):
             self._look_for_mark()
 
     def eof_received(self) -> bool:
-        """Note that no more output comes. The end of the command is told separately."""
+        """Note that no more output comes. The end of the command is told separately: True keeps the
+        channel open for it."""
         self._eof = True
         self._close_when_complete()
         return True
@@ -206,7 +210,8 @@ class Session(SSHClientSession[bytes]):
 
     def _final_status(self) -> int:
         """Status of the ended command: told by the server, UNTOLD, or that of SIGKILL if the
-        connection was lost, since the guard kills the command then."""
+        connection was lost, since the guard kills the command then. Of a command that had started,
+        the standard error gets a line that says so."""
         if self.told is not None:
             return self.told
         if not self.lost:
@@ -218,15 +223,21 @@ class Session(SSHClientSession[bytes]):
 
 class ShellChannel(SSHClientSession[bytes]):
     """The channel of a shell that answers each line with some bytes and a status, in the order of
-    the lines."""
+    the lines: a guard, or the shell that reads files. Link makes it, and uses `expect`, `ask` and
+    `close`; asyncssh calls the others."""
 
     def __init__(self, host: str, token: str) -> None:
         self._host = host
         self._end = re.compile(rb"\n" + token.encode() + rb" (\d+)\n")
+        """The mark after each answer, with its status."""
         self._answers: deque[asyncio.Future[tuple[bytes, int]]] = deque()
+        """Answers that are still to come, in the order of the questions."""
         self._buffer = bytearray()
+        """Standard output that belongs to the next answer."""
         self._complaints = bytearray()
+        """Standard error."""
         self._searched = 0
+        """Bytes at the start of the buffer in which there is no mark."""
         self._channel: SSHClientChannel[bytes] | None = None
         self.closed = False
 

@@ -48,9 +48,9 @@ def description(prepared: PreparedReplay) -> list[str]:
 
 
 def workflow_lines(workflow: Workflow) -> list[str]:
-    """Describe everything that the workflow does, as lines. Only parameters that differ from their
-    defaults are shown. Call it while the plug-ins with which the workflow was loaded are available
-    (`plugins.further`)."""
+    """Describe everything that the workflow does, as lines. Of parameters, only those that differ
+    from their defaults are shown (of publishers, all; of analyses, none). Call it while the
+    plug-ins with which the workflow was loaded are available (`plugins.further`)."""
     design = workflow.design
     lines = [f"workflow as executed: SHA-256 {digest(document_text(workflow))}"]
     for infrastructure in workflow.infrastructures:
@@ -62,6 +62,7 @@ def workflow_lines(workflow: Workflow) -> list[str]:
     warmup = f" and {design.warmup_rounds} for warm-up" if design.warmup_rounds else ""
     lines.append(f"scenarios: {len(workflow.scenarios)}, rounds: {design.rounds}{again}{warmup}")
     rounds = design.rounds + design.warmup_rounds
+    # Without what further rounds may add. Not a number if a stand-in cannot tell its duration.
     seconds = rounds * sum(trial_group_s(group) for group in trial_groups(workflow, 1))
     if not math.isnan(seconds):
         lines.append(f"estimated time: {seconds:.0f} s")
@@ -79,6 +80,7 @@ def workflow_lines(workflow: Workflow) -> list[str]:
 
 
 def _scenario_lines(scenario: Scenario) -> Iterator[str]:
+    """Describe a scenario as lines. Scenarios share many: the caller shows each line once."""
     names = " -> ".join(function.vnf for function in scenario.chain.functions)
     topology = scenario.topology
     yield f"topology {topology.name}: {', '.join(node.name for node in topology.nodes)}"
@@ -96,6 +98,7 @@ def _scenario_lines(scenario: Scenario) -> Iterator[str]:
 
 
 def _function(function: FunctionSpec) -> str:
+    """Describe the VNF of a function: its type, knobs, resources and descriptor."""
     resources = f"{function.resources.vcpus} vCPU, {function.resources.memory_mib} MiB"
     file = f", descriptor {function.vnfd.name}" if function.vnfd is not None else ""
     return f"{function.vnf}: {_plugin('vnf', function.type, function.knobs)} ({resources}{file})"
@@ -154,6 +157,7 @@ def _value(value: Any) -> str:
 
 
 def _version(distribution: str) -> str | None:
+    """Version of a distribution that is installed here; None if it is not installed."""
     try:
         return version(distribution)
     except (PackageNotFoundError, ValueError):

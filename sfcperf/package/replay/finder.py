@@ -24,7 +24,9 @@ class PackageFinder(MetaPathFinder):
     def __init__(self, modules: Sequence[PackagedModule], folder: Path) -> None:
         """`folder`: where the package's files are."""
         self._places: dict[str, list[str]] = {}
+        """Top-level module -> folders in which it may be found."""
         self._files: dict[str, str] = {}
+        """Path of each file that may be imported -> its SHA-256."""
         for module in modules:
             for name in module.names:
                 self._places.setdefault(name, []).append(str(folder / module.folder))
@@ -63,6 +65,7 @@ class _VerifiedLoader(SourceFileLoader):
         self._listed = files
 
     def get_code(self, fullname: str) -> CodeType | None:
+        """Compile the source file, after its hash was checked. Raises ImportError."""
         # SourceFileLoader.get_code would prefer bytecode, whose hash is not listed.
         path = self.get_filename(fullname)
         content = self.get_data(path)
@@ -71,5 +74,6 @@ class _VerifiedLoader(SourceFileLoader):
 
 
 def _check(path: str, content: bytes, listed: Mapping[str, str]) -> None:
+    """Raise ImportError unless the content has the SHA-256 that is listed for this path."""
     if hashlib.sha256(content).hexdigest() != listed.get(path):
         raise ImportError(f"{path} is not as in the package")

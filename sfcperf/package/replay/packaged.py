@@ -20,7 +20,9 @@ from sfcperf.plugins import GROUPS
 _DECLARED = "entry_points.txt"
 _MAX_BYTES = 1 << 20
 _OBJECT = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+"""`module:class` of an entry point, both perhaps dotted."""
 _CODE = (".py", ".so")
+"""Endings of source files and extension modules."""
 _RESERVED = {*sys.stdlib_module_names, "sfcperf", "sitecustomize", "usercustomize"}
 """Names that a package's modules cannot have: modules of Python, those that the interpreter imports
 by itself, and SFCPerf."""
@@ -66,6 +68,7 @@ class PackagedModule:
 
 def listed_files(folder: Path) -> dict[str, str]:
     """Path -> SHA-256 of the files of an unpacked package that passes verification."""
+    # A line has a hash of 64 digits, two spaces and a path.
     size = layout.MAX_ENTRIES * (layout.MAX_PATH_BYTES + 80)
     content = read_input(folder / layout.HASHES, "the list of hashes", max_bytes=size)
     lines = (line.split("  ", 1) for line in content.decode(errors="replace").splitlines())
@@ -101,6 +104,8 @@ def is_importable(name: str) -> bool:
 
 
 def _names(files: Iterable[str]) -> tuple[str, ...]:
+    """Names of the top-level modules in these files, which have paths in the module's folder;
+    reserved names are left out."""
     tops = {name.split("/")[0].split(".")[0] for name in files if is_importable(name)}
     return tuple(sorted(top for top in tops if top.isidentifier() and top not in _RESERVED))
 
@@ -109,7 +114,8 @@ def _plugins(
     folder: Path, files: Mapping[str, str], names: tuple[str, ...]
 ) -> tuple[tuple[str, str, str], ...]:
     """Read kind, name and `module:class` of each plug-in from the distribution's metadata, as an
-    installer does."""
+    installer does. `folder`: the unpacked package; `names`: the modules that a plug-in may be in.
+    Raises InputError."""
     found: dict[tuple[str, str], str] = {}
     for path in files:
         *_, above, name = path.split("/")
@@ -132,6 +138,8 @@ def _plugins(
 
 
 def _parsed(file: Path, where: str) -> configparser.ConfigParser:
+    """Parse entry_points.txt. Raises InputError, which names the file as `where`."""
+    # No section has defaults for the others, `%` means nothing, and names keep their case.
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, default_section="")
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:

@@ -55,13 +55,14 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
         shown = tuple(workflow_lines(workflow))
         used = [module for module in modules if _provides(module, workflow)]
     for module in used:
-        files |= module.files
+        files |= module.files  # now: all files of the package that the replay reads
     unused = tuple(module for module in modules if module not in used)
     start = base.relative_to(folder).as_posix()
     return PreparedReplay(packaged, values, workflow, start, tuple(used), unused, files, shown)
 
 
 def _document(packaged: RunStore) -> Mapping[str, Any]:
+    """Read the workflow as the packaged run executed it. Raises InputError."""
     path = packaged.folder / RunFile.WORKFLOW_APPLIED
     content = read_input(path, "the packaged workflow", max_bytes=_MAX_BYTES)
     try:

@@ -34,7 +34,9 @@ from sfcperf.results.store import RunStore
 REPLAY = "replay.json"
 """Name of the file with the verdict, in the run folder of a replay."""
 _KEPT = (layout.MODULES, layout.WORKFLOW_FILES)
+"""Folders of a package that a replay needs while it runs."""
 _DIGITS = 16
+"""Digits of the package's hash in the name of the copy."""
 _START = "import sys; sys.path += sys.argv[2:]; from sfcperf.cli.replay_child import main; main()"
 _OWN_SIGNAL_S = 3.0
 """How long a child that got Ctrl-C itself usually needs to remove what it built."""
@@ -65,15 +67,18 @@ def keep_for_later(package: Package, path: Path, results: Path) -> Path:
     return target
 
 
-def _check_same(wanted: Path, found: Path) -> None:
+def _check_same(original: Path, copy: Path) -> None:
+    """Raise InputError unless both folders have the same files with the same content."""
+
     def hashes(folder: Path) -> dict[str, str]:
+        """Path in the folder -> SHA-256 of the file."""
         files = (p for p in folder.rglob("*") if p.is_file() or p.is_symlink())
         return {p.relative_to(folder).as_posix(): hash_file(p).sha256 for p in files}
 
-    if hashes(wanted) != hashes(found):
+    if hashes(original) != hashes(copy):
         raise InputError(
             "this folder of an earlier replay has changed",
-            where=str(found),
+            where=str(copy),
             hint="remove it: it is created again from the package",
         )
 
@@ -84,11 +89,12 @@ def run_or_resume(
     """Run a packaged run's workflow here, or continue an earlier replay of it.
 
     Returns the complete run, or the exit code of one that did not complete. A child process
-    executes the workflow, and first shows it on stderr.
+    executes the workflow, and first shows it on stderr. `kept`: what `keep_for_later` returned.
 
     Call it only for trusted packages, whose plug-ins and workflows run as the user. Raises
     EnvironmentLacks when a requirement of a packaged module is not installed, InputError when the
-    earlier run is not a replay of this one.
+    earlier run is not a replay of this one, InterruptedRun after a signal, and SfcperfError when a
+    signal ended the child.
     """
     if options.resume is not None:
         earlier = RunStore.open(options.resume)
@@ -123,12 +129,14 @@ def run_or_resume(
             hint=hint,
         )
     if found is None or found.manifest()["status"] != "complete":
+        # A child whose exit code is 0 without a complete run has a bug.
         return code or ExitCode.INTERNAL
     # Failed trials or a missing report do not prevent a verdict on the other trials.
     return found
 
 
 def _spec(prepared: PreparedReplay, kept: Path, options: ReplayOptions, folder: Path) -> ReplaySpec:
+    """Put together what the child is told. Its answer goes to a file in `folder`."""
     document = document_text(prepared.workflow)
     return ReplaySpec(
         document=document,
@@ -149,7 +157,8 @@ def _spec(prepared: PreparedReplay, kept: Path, options: ReplayOptions, folder: 
 
 
 def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
-    """Run the replay in a child process; return its exit code and whether we were asked to stop.
+    """Run the replay in a child process, which reads the file `spec`; return its exit code and
+    whether we were asked to stop. `quiet`: the child's stdout is dropped.
 
     A negative code is minus the number of the signal that ended the child. When this process gets
     a signal, it passes it on and waits until the child has removed what it built. A second signal
@@ -158,7 +167,7 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
     # -I: neither the current folder nor the environment decides what the interpreter imports. What
     # the user has on PYTHONPATH himself, plug-ins for example, is found after what is installed.
     own = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
-    # -X utf8 is needed as -I also ignores PYTHONUTF8.
+    # -B: write no bytecode. -X utf8 is needed as -I also ignores PYTHONUTF8.
     argv = [
         sys.executable,
         "-I",
@@ -176,7 +185,7 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
         child = subprocess.Popen(argv, stdout=stdout)
         try:
             with interrupts.allowed:
-                has_ended(child)
+                has_ended(child)  # waits, without a limit of time
         except Interrupted:
             # A terminal sends Ctrl-C to both processes: the child then stops by itself, and gets no
             # second signal unless it takes too long.
@@ -202,7 +211,8 @@ def judge_replay(
     options: ReplayOptions,
     floors: NoiseFloors | None = None,
 ) -> Verdict:
-    """Compare a packaged run, or the runs of a campaign, with the replay."""
+    """Compare a packaged run, or the runs of a campaign, with the replay, and judge the comparison.
+    `floors`: noise floors of this machine, if they are known."""
     first, again = (
         Side(name, stores[0], more=tuple(stores[1:]))
         for name, stores in (("packaged", packaged), ("here", here))
@@ -213,7 +223,8 @@ def judge_replay(
 def write_verdict(
     verdict: Verdict, path: Path, packaged: Sequence[RunStore], here: Sequence[RunStore]
 ) -> Path:
-    """Write replay.json into the run folders of the replay; returns the last one's path."""
+    """Write replay.json into the run folders of the replay; returns the last one's path. Arguments
+    as for `verdict_document`."""
     text = json.dumps(verdict_document(verdict, path, packaged, here), indent=2, default=plain)
     for store in here:
         store.check_writable()

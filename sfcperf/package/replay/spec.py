@@ -17,10 +17,12 @@ class ReplayOptions:
     """What the user says about a replay: how to run the workflow, and how to judge the results."""
 
     results: Path
+    """Folder in which a new run gets its run folder."""
     overrides: tuple[str, ...] = ()
     driver: str | None = None
     profile: Profile | None = None
     quiet: bool = False
+    """Whether the child shows neither the workflow nor its progress."""
     earlier: tuple[Path, ...] = ()
     """Run folders of an earlier replay, one for each packaged run, the first first."""
     resume: Path | None = None
@@ -54,6 +56,7 @@ class ReplaySpec:
     modules: list[dict[str, Any]]
     """Fields of the `PackagedModule`s to import."""
     results: str
+    """Folder in which a new run gets its run folder."""
     resume: str | None
     """Run folder to continue; None: a new run."""
     command: list[str]

@@ -37,6 +37,7 @@ def stand_ins(
     """Make a stand-in for each plug-in of these modules. `folder`: the unpacked package;
     `manifest`: run.json, which says what each probe reports."""
     metrics: dict[str, dict[str, Metric]] = {}
+    # A probe has several entries if its labels or metrics differ: all their metrics count.
     for entry in manifest["probes"]:
         known = metrics.setdefault(entry["probe"], {})
         for each in entry["metrics"]:

@@ -56,6 +56,8 @@ def check_agreement(package: Package) -> Check:
 
 
 def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> Iterator[str]:
+    """Yield, in words, what the documents of one run state differently. `document`: package.json;
+    `index`: of the run in its `runs`."""
     manifest, plan = store.manifest(), store.plan()
     applied, _ = store.workflow()
     pairs = [
@@ -82,6 +84,7 @@ def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> It
 def _of_package(
     entry: Mapping[str, Any], index: int, manifest: Mapping[str, Any]
 ) -> Iterator[_Pair]:
+    """Yield what both package.json (`entry`, number `index` of its `runs`) and run.json state."""
     for fact in _FACTS:
         place = f"{MANIFEST}/runs/{index}/{fact}"
         yield _Pair(place, entry[fact], f"{RunFile.MANIFEST}/{fact}", manifest[fact])
@@ -91,10 +94,12 @@ def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_
     """Yield what plan.json states twice, or states as well as run.json."""
     design, rounds = manifest["design"], plan["rounds"]
     stop = design["stop_when"] or {}
+    # Scenario -> labels of its probes, by run.json.
     labels: dict[str, set[str]] = {entry["id"]: set() for entry in manifest["scenarios"]}
     for probe in manifest["probes"]:
         for scenario_id in probe["scenarios"]:
             labels.setdefault(scenario_id, set()).add(probe["label"])
+    # Whether they are for warm-up -> numbers of the rounds.
     numbers = {kind: [r["round"] for r in rounds if r["warmup"] == kind] for kind in (True, False)}
     visits = [visit for r in rounds if not r["warmup"] for visit in r["visits"]]
     scenarios = plan["scenarios"]
@@ -175,7 +180,7 @@ def _trial_differences(
         yield f"{RunFile.PLAN} names a trial twice"
     for visit, number in visits:
         start = f"r{number:03d}-{visit['scenario_id']}-"
-        for trial in visit["trials"]:
+        for trial in visit["trials"]:  # ids of trials begin with round and scenario
             if not trial.startswith(start):
                 yield f"{RunFile.PLAN} has the trial {trial} in the visit {start[:-1]}"
     if manifest["status"] == "complete":
@@ -224,7 +229,7 @@ def _of_campaign(document: Mapping[str, Any], repeat: Repeat | None) -> dict[str
 
 
 def _options(command: Sequence[str]) -> dict[str, list[str]]:
-    """Return the values of the options in a command line that change the workflow."""
+    """Return option -> its values in a command line, for the options that change the workflow."""
     found: dict[str, list[str]] = {"--set": [], "--driver": [], "--profile": []}
     for index, word in enumerate(command):
         name, separator, value = word.partition("=")
@@ -251,10 +256,10 @@ def _unsaid(
     )
     same_release = document["made_by"]["sfcperf"] == sfcperf.__version__
     of_run = [text for text in document["warnings"] if text.startswith(manifest["run_id"])]
-    for place, wanted, stated in (
+    for place, expected, stated in (
         (f"runs/{index}/incomplete", reasons, entry["incomplete"]),
         ("warnings", warnings, of_run),
     ):
-        lacking = [text for text in wanted if text not in stated]
+        lacking = [text for text in expected if text not in stated]
         if lacking and (same_release or not stated):
             yield f"{MANIFEST}/{place} does not say: {lacking[0]}"

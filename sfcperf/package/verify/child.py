@@ -38,6 +38,8 @@ def main() -> None:
 
 
 def _judge(spec: Any) -> dict[str, Any]:
+    """Limit this process, unpack the private copy and verify it; return `Verification.document`.
+    `spec` is a JudgingSpec. Raises as `verify`."""
     from sfcperf.package.signature import Keys
     from sfcperf.package.unpack import PackageCopy, unpack
     from sfcperf.package.verify.verification import verify_unpacked
@@ -45,6 +47,7 @@ def _judge(spec: Any) -> dict[str, Any]:
     resource.setrlimit(resource.RLIMIT_DATA, (spec.data_mib << 20,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     file, folder = Path(spec.file), Path(spec.folder)
+    # How much there is to read is known only after unpacking, which is limited by itself.
     _limit_time(file.stat().st_size)
     names = unpack(file, folder, max_bytes=spec.max_bytes)
     _limit_time(sum((folder / name).stat().st_size for name in names))

@@ -42,6 +42,8 @@ def check_crate(package: Package, files: Mapping[str, PackedFile]) -> Check:
 
 
 def _root_findings(entities: dict[str, Any]) -> list[str]:
+    """Check what the metadata say of themselves and of the package as a whole. `entities`: @id ->
+    entity."""
     descriptor = entities.get(CRATE, {})
     found = []
     if "CreativeWork" not in _types(descriptor):
@@ -53,8 +55,8 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
     root = entities.get("./", {})
     if "Dataset" not in _types(root):
         found.append("the package is not a Dataset")
-    wanted = ("name", "description", "datePublished", "license")
-    found += [f"the package has no {name}" for name in wanted if not root.get(name)]
+    required = ("name", "description", "datePublished", "license")
+    found += [f"the package has no {name}" for name in required if not root.get(name)]
     return found
 
 
@@ -98,21 +100,25 @@ def _other_words(entities: Mapping[str, Any], document: Mapping[str, Any]) -> It
     spdx = document["license"]
     if spdx is not None and licence != {"@id": f"https://spdx.org/licenses/{spdx}"}:
         yield f"license of the package is not that of {MANIFEST}, {spdx}"
-    people = {e.get("name") for e in entities.values() if "Person" in _types(e) and _is_text(e)}
+    people = {
+        e.get("name") for e in entities.values() if "Person" in _types(e) and _has_text_name(e)
+    }
     for author in document["authors"]:
         if author["name"] not in people:
             yield f"it does not name the author {author['name']}"
 
 
-def _is_text(entity: Mapping[str, Any]) -> bool:
+def _has_text_name(entity: Mapping[str, Any]) -> bool:
     return isinstance(entity.get("name"), str)
 
 
 def _types(entity: Mapping[str, Any]) -> list[Any]:
+    """Types of an entity; empty if it has none."""
     return _list(entity.get("@type"))
 
 
 def _list(value: Any) -> list[Any]:
+    """A value of JSON-LD as a list: absent, a single value, or a list of them."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]

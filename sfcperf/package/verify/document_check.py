@@ -20,8 +20,10 @@ from sfcperf.workflow.document.reader import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
 _DOCUMENTS = {**SCHEMAS, RunFile.WORKFLOW: "workflow", RunFile.WORKFLOW_APPLIED: "workflow"}
+"""Document of a run -> its schema."""
 _REQUIRED = (RunFile.MANIFEST, RunFile.PLAN, RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED)
 _LINES = {RunFile.TRIALS: "trial", RunFile.WARMUP: "trial", RunFile.GATE: "gate"}
+"""File of a run with a document on each line -> the schema of a line."""
 CHECKED = (*_DOCUMENTS, *_LINES, RunFile.WORKFLOW_BASE)
 """Files of a run whose content is checked here."""
 _MAX_FINDINGS = 50
@@ -52,6 +54,7 @@ def run_findings(store: RunStore) -> list[str]:
     if found:
         return found
     try:
+        # Reading checks what no schema can say.
         manifest = store.manifest()
         store.trials()
         store.summaries()
@@ -66,6 +69,8 @@ def run_findings(store: RunStore) -> list[str]:
 
 
 def _file_findings(path: Path, schema: str) -> list[str]:
+    """Return the first thing that is wrong with a document of a run; empty if nothing is."""
+    # Run folder and file: what a message names.
     where = "/".join(path.parts[-2:])
     try:
         # A workflow has a smaller limit: `load` refuses a larger one, so that no run can have it.
@@ -77,6 +82,7 @@ def _file_findings(path: Path, schema: str) -> list[str]:
 
 
 def _line_findings(path: Path, schema: str) -> Iterator[str]:
+    """Yield what is wrong with the lines of a file, which need not exist."""
     where = "/".join(path.parts[-2:])
     try:
         for number, document in jsonl.read(path):
@@ -90,6 +96,7 @@ def _line_findings(path: Path, schema: str) -> Iterator[str]:
 
 
 def _ends_a_line(path: Path) -> bool:
+    """Whether a file ends with a newline, or is empty."""
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):
             return True
@@ -98,6 +105,7 @@ def _ends_a_line(path: Path) -> bool:
 
 
 def _row_findings(kind: TrialRows, path: Path) -> list[str]:
+    """Return the first thing that is wrong with the rows of a table, which need not exist."""
     where = "/".join(path.parts[-2:])
     try:
         if path.is_file():

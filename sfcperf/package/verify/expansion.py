@@ -71,6 +71,8 @@ def _scenarios(expansion: Expansion, variant: Mapping[str, Any]) -> Iterator[dic
 
 
 def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """What the expanded sections state of one scenario, with the keys that plan.json has in
+    `resolved`."""
     topology = sections.get("topology", "T1")
     names = {"name": topology} if isinstance(topology, str) else _picked(topology, "name")
     return {
@@ -84,6 +86,7 @@ def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _services(services: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Section `services` as plan.json has it."""
     return [
         {
             "name": name,
@@ -95,6 +98,7 @@ def _services(services: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _chain(chain: Mapping[str, Any], vnfs: Mapping[str, Any]) -> dict[str, Any]:
+    """Section `chain` as plan.json has it, with what `vnfs` states of each function."""
     functions = [
         {"vnf": entry["vnf"], **_picked(vnfs.get(entry["vnf"], {}), "type", "knobs", "resources")}
         for entry in chain.get("functions", ())
@@ -104,12 +108,14 @@ def _chain(chain: Mapping[str, Any], vnfs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _instrument(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of `probes` or `monitors` as plan.json has it; `kind` is `probe` or `monitor`."""
     parameters = {key: value for key, value in entry.items() if key not in (kind, "name")}
     label = {"label": entry["name"]} if "name" in entry else {}
     return {kind: entry[kind], **label, "parameters": parameters}
 
 
 def _picked(value: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Those of the keys that the value has, with their values."""
     return {key: value[key] for key in keys if key in value}
 
 

@@ -41,6 +41,7 @@ _ONE_THREAD = {
     "MALLOC_ARENA_MAX": "1",
 }
 _ERRORS: dict[str, type[SfcperfError]] = {"EnvironmentLacks": EnvironmentLacks}
+"""Kind of error in the process's answer -> its class; all others are InputError."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ class JudgingSpec:
     allowed_signers: str | None
     public_key: str | None
     max_bytes: int
+    """Most bytes of the unpacked files."""
     data_mib: int
+    """Its RLIMIT_DATA, MiB."""
     parent: int
     """Id of the process that waits for it. It ends when that one does."""
 
@@ -92,6 +95,7 @@ def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verificatio
             "a package cannot be judged with the memory that this process may use",
             hint=f"allow {MAX_MIB} MiB and the code of libraries: `ulimit -v`, `ulimit -d`",
         )
+    # A negative code: the kernel ended it by a signal, as at the limit of CPU time.
     if done.returncode < 0 or done.returncode == OUT_OF_MEMORY:
         size = copy.file.stat().st_size
         raise InputError(
@@ -115,6 +119,7 @@ def _is_limited() -> bool:
 
 
 def _spec(copy: PackageCopy, keys: Keys, max_bytes: int) -> JudgingSpec:
+    """Put together what the process is told."""
     return JudgingSpec(
         source=str(copy.source),
         file=str(copy.file),
@@ -129,6 +134,8 @@ def _spec(copy: PackageCopy, keys: Keys, max_bytes: int) -> JudgingSpec:
 
 
 def _error(document: dict[str, Any], copy: PackageCopy) -> SfcperfError:
+    """Return the error that the process reported. Where it names the private copy, the error names
+    the user's package."""
     where = document["where"]
     return _ERRORS.get(document["kind"], InputError)(
         document["message"],

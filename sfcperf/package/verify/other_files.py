@@ -21,9 +21,9 @@ _MAX_README_BYTES = 1 << 22
 
 
 def check_other_files(package: Package, names: Sequence[str]) -> Check:
-    """Check README.md, and name the files that no check makes again. README.md is made again if
-    this release packed it. A forger who changes one of the other files and the list of hashes
-    changes what a reader sees: so they are named."""
+    """Check README.md, and name the files that no check makes again. `names`: all files of the
+    package. README.md is made again if this release packed it. A forger who changes one of the
+    other files and the list of hashes changes what a reader sees: so they are named."""
     made_here = package.document["made_by"]["sfcperf"] == sfcperf.__version__
     if made_here:
         try:

@@ -91,6 +91,7 @@ def _compared(
             findings.append(f"{name}/figures/{file} does not follow from the trials")
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
+        # By run.json, the software of the last session drew the packed figures.
         then, is_known = _software(store.manifest()["sessions"][-1]["versions"])
         now, _ = _software(python_versions())
         if then == now and is_known:
@@ -125,6 +126,8 @@ def _draw(store: RunStore, folder: Path) -> None:
 
 
 def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> list[FigureSpec]:
+    """Build the figures of the workflow's section. Raises InputError for a metric that no probe of
+    run.json has."""
     from sfcperf.workflow.figures import figure_spec
 
     known = {

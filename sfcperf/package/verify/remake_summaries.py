@@ -49,6 +49,7 @@ def _summary_findings(store: RunStore) -> tuple[list[str], bool]:
         return [f"{name}: its trials cannot be summarised: {error}"], False
     if made == packed:
         return [], True
+    # Not the same bytes: the values decide. The CSV file is compared with the packed summary alone.
     before, now = (_rows(json.loads(content)) for content in (packed[0], made[0]))
     findings = [f"{name}: {text}" for text in _differences(before, now)]
     if not findings and packed[1] is not None:
@@ -63,6 +64,7 @@ def _content(path: Path) -> bytes:
 
 
 def _rows(document: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+    """(Scenario, label, metric) -> its row of summary.json."""
     return {(row["scenario_id"], row["label"], row["metric"]): row for row in document["summaries"]}
 
 

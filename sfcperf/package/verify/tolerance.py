@@ -35,6 +35,7 @@ def same_table(a: bytes, b: bytes) -> bool:
 
 
 def _same_cell(a: str, b: str) -> bool:
+    """Whether two cells are equal: as numbers if both are, else as text."""
     try:
         return same_value(float(a), float(b))
     except ValueError:

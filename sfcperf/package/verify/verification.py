@@ -27,6 +27,7 @@ class Verification:
     """The checks of a package, in their order."""
 
     package: Path
+    """The user's package, of which a private copy was checked."""
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     """Warnings that the package declares."""
@@ -73,7 +74,7 @@ def verify(
 
 
 def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
-    """Check a package as `verify` does, whose private copy `unpack` has unpacked already."""
+    """Check a package as `verify` does. `unpack` has unpacked its private copy already."""
     folder = copy.folder
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())

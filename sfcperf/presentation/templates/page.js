@@ -4,6 +4,7 @@
   const root = document.documentElement;
   const announcer = document.getElementById("announcer");
   const drawn = new Map(); // chart id -> its points in the order of the arrow keys
+  // The colour that the style sheet gives the variable `name` in the current theme.
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const dark = () =>
     root.dataset.theme === "dark" ||
@@ -26,9 +27,10 @@
     const { type, textContent } = document.getElementById("report-data");
     return JSON.parse(type === "application/json" ? textContent : await unpacked(textContent));
   };
-  let data;
+  let data; // chart id -> what is drawn, read once
   const charts = () => (data ??= read());
 
+  // Smallest distance between two ticks; 1 for a single one.
   const spacing = (ticks) => {
     const at = ticks.map((tick) => tick.at).sort((a, b) => a - b);
     const gaps = at.slice(1).map((x, i) => x - at[i]);
@@ -47,6 +49,7 @@
     return { width: step, of, aside };
   };
 
+  // The means (or other centres) of a series with their intervals: bars, or marks; hollow if not trusted.
   const meanTrace = (chart, series, index, place) => {
     const points = series.points;
     const shade = series.style[dark() ? "dark" : "colour"];
@@ -82,6 +85,7 @@
     };
   };
 
+  // The single trials of a series beside their mean; a red cross for those that do not count.
   const trialTrace = (chart, series, index, place) => {
     const nth = new Map();
     const total = new Map();
@@ -121,6 +125,7 @@
     };
   };
 
+  // The distribution of all samples of a series.
   const stepTrace = (series, index) => ({
     type: "scatter", mode: "lines", x: series.x, y: series.y, name: series.name, meta: "steps", legendgroup: String(index),
     line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], dash: series.style.dash, width: 1.8 },
@@ -140,12 +145,14 @@
     fillcolor: series.style[dark() ? "dark" : "colour"],
   });
 
+  // The line that was fitted to a series.
   const fitTrace = (series, index) => ({
     type: "scatter", mode: "lines", hoverinfo: "skip", legendgroup: String(index), meta: "fit",
     x: series.fit.x, y: series.fit.y, showlegend: false,
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.5, dash: series.style.dash },
   });
 
+  // A curve over time, or points in time.
   const timeTrace = (chart) => (series, index) => ({
     type: "scatter", mode: series.points ? "markers" : series.bands ? "lines" : "lines+markers", legendgroup: String(index), x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
@@ -154,6 +161,7 @@
     marker: { size: series.points ? 6 : 4, symbol: series.style.symbol },
   });
 
+  // All that plotly draws of a chart: first what lies behind.
   const traces = (chart) => {
     if (chart.kind === "time") {
       const bands = chart.series.flatMap((s, i) => (s.bands ?? []).map((band) => bandTrace({ ...s, band }, i)));
@@ -179,6 +187,7 @@
       return last && last.length + word.length < most ? [...lines.slice(0, -1), `${last} ${word}`] : [...lines, word];
     }, []);
 
+  // An axis whose label has lines of at most `most` characters.
   const axis = (label, most) => ({
     title: { text: wrapped(label, most).map((line) => line.replaceAll("<", "&lt;")).join("<br>"), standoff: 8 }, automargin: true, zeroline: false,
     gridcolor: colour("--grid"), linecolor: colour("--line"), ticks: "outside",
@@ -187,6 +196,7 @@
 
   // A legend names series or their fits; on a phone it has a line for each, for which a chart grows.
   const named = (chart) => chart.series.some((s) => s.name || s.fit);
+  // Sets the height of a chart, and returns how many characters its labels have room for.
   const room = (element, chart) => {
     const lines = named(chart) && element.clientWidth < 480 ? chart.series.length - 2 : 0;
     element.style.height = lines > 0 ? `${19 + 1.5 * lines}rem` : "";
@@ -223,6 +233,7 @@
     };
   };
 
+  // The text of a hover box without its HTML.
   const plain = (html) => new DOMParser().parseFromString(html.replaceAll("<br>", ", "), "text/html").body.textContent;
 
   // Points from left to right, as the arrow keys visit them.
@@ -238,6 +249,7 @@
       .filter((stop) => stop.anchor)
       .sort((a, b) => a.x - b.x || a.curveNumber - b.curveNumber);
 
+  // Draws a chart, also again after a change of theme. A chart that fails says so in its place.
   const draw = async (element) => {
     if (element.dataset.state === "drawing") return;
     const first = !element.dataset.state;
@@ -267,6 +279,7 @@
     element.dataset.state = "drawn";
   };
 
+  // Arrow keys go from point to point, Enter goes to the trial of the current one.
   const step = (element, event) => {
     const points = drawn.get(element.id) ?? [];
     const now = Number(element.dataset.at ?? -1);

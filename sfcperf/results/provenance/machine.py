@@ -38,7 +38,7 @@ def host_facts() -> dict[str, Any]:
 def _cpu() -> dict[str, Any]:
     import psutil
 
-    frequency = min(_CPU.glob("cpu[0-9]*/cpufreq"), default=None)
+    cpufreq = min(_CPU.glob("cpu[0-9]*/cpufreq"), default=None)  # of the first CPU that has one
     return {
         "model": _cpuinfo("model name") or _cpuinfo("CPU part") or platform.machine(),
         "architecture": platform.machine(),
@@ -47,9 +47,9 @@ def _cpu() -> dict[str, Any]:
         "usable": sorted(os.sched_getaffinity(0)),
         "isolated": _text(_CPU / "isolated"),
         "smt_active": _flag(_CPU / "smt/active"),
-        "governor": _text(frequency / "scaling_governor") if frequency else None,
-        "frequency_khz": _number(frequency / "scaling_cur_freq") if frequency else None,
-        "max_frequency_khz": _number(frequency / "scaling_max_freq") if frequency else None,
+        "governor": _text(cpufreq / "scaling_governor") if cpufreq else None,
+        "frequency_khz": _number(cpufreq / "scaling_cur_freq") if cpufreq else None,
+        "max_frequency_khz": _number(cpufreq / "scaling_max_freq") if cpufreq else None,
         "nominal_mhz": _cpuinfo("cpu MHz"),
         "boost": _boost(),
     }
@@ -130,6 +130,7 @@ def _load() -> dict[str, Any]:
         "load_1min": one,
         "load_5min": five,
         "load_15min": fifteen,
+        # The fields after the eighth are guests' times, which `user` and `nice` contain (proc(5)).
         "steal_ratio_since_boot": getattr(times, "steal", 0.0) / (sum(times[:8]) or 1.0),
         "processes": len(psutil.pids()),
     }
@@ -157,5 +158,6 @@ def _number(path: Path) -> int | None:
 
 
 def _flag(path: Path) -> bool | None:
+    """Read a file with 0 or 1; None if it is not there, or has no number."""
     number = _number(path)
     return None if number is None else bool(number)

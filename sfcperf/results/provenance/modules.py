@@ -53,6 +53,7 @@ def plugins_of(workflow: Workflow) -> Iterator[tuple[str, str]]:
 
 
 def _described(kind: str, name: str) -> dict[str, Any]:
+    """Return the entry of one plug-in in `modules` of run.json."""
     plugin = plugins.load(kind, name)
     package = plugins.package(kind, name)
     release = package is not None and package[0] == _RELEASE
@@ -85,6 +86,7 @@ def _code(plugin: type) -> dict[str, Any]:
 
 
 def _sources(package: Path) -> list[Path]:
+    """Return all files in a package's folder that Python did not compile itself."""
     files = sorted(path for path in package.rglob("*") if path.is_file())
     return [f for f in files if "__pycache__" not in f.parts and f.suffix != ".pyc"]
 

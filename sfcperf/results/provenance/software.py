@@ -51,6 +51,7 @@ def python_versions() -> dict[str, Any]:
 
 
 def _tools() -> dict[str, str | None]:
+    """Ask all of TOOLS at the same time: name -> the line with its version, or None."""
     with ThreadPoolExecutor(max_workers=len(TOOLS)) as pool:
         return dict(zip(TOOLS, pool.map(_first_line, TOOLS.values()), strict=True))
 
@@ -86,6 +87,7 @@ def _revision(source: Path) -> dict[str, Any] | None:
 
 
 def _first_line(argv: Sequence[str]) -> str | None:
+    """Return the first line of a command's output; None as `_output`, or if there is none."""
     output = _output(argv)
     return output.splitlines()[0].strip() if output else None
 

@@ -36,6 +36,7 @@ def check_descriptors(
     run began. `kept`: what `keep_descriptors` returned then."""
     for entry in kept:
         file = descriptors.get(entry["path"])
+        # The second part of `vnfds/DIGEST/...` is the digest of the files at that time.
         if file is not None and _digest(descriptor_files(file)) != Path(entry["file"]).parts[1]:
             raise InputError(
                 f"the VNF descriptor {entry['path']}, or a file that it imports, has changed since "
@@ -54,7 +55,9 @@ def _digest(files: Sequence[DescriptorFile]) -> str:
 
 
 def _keep(folder: Path, name: str, descriptor: Path) -> dict[str, Any]:
-    files = descriptor_files(descriptor)
+    """Copy a descriptor and the files that it imports; return its entry in `vnfds` of run.json.
+    `name`: its path in the workflow."""
+    files = descriptor_files(descriptor)  # the descriptor itself is the first one
     copies = folder / _digest(files)
     for file in files:
         copy = copies / file.path

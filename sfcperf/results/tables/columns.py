@@ -20,6 +20,7 @@ PREFIX = "factor_"
 """Prefix of a factor's column, which keeps factors called `round` or `value` distinct from ours."""
 
 _LISTS = ("reasons", "trials", "excluded", "outliers", "warnings")
+"""Fields of Summary that are lists of texts."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet computes text that begins with one of these."""
 _NUMBER = re.compile(
@@ -85,6 +86,7 @@ def level_array(levels: Sequence[Any]) -> pyarrow.Array:
 
 
 def _text(level: Any) -> str | None:
+    """Return a level as text: a text as it is, others as JSON. None stays None."""
     if level is None:
         return None
     return str(cell(level)) if isinstance(level, str) else json.dumps(level, sort_keys=True)

@@ -52,7 +52,8 @@ def monitor_cpu_cores(path: Path) -> dict[str, float]:
 
 
 def _of_monitors(path: Path, metric: str) -> dict[str, list[float]]:
-    """Return monitor -> the values of a metric that it reported about itself, trial by trial."""
+    """Return monitor -> the values of a metric that it reported about itself, trial by trial; empty
+    if the file does not exist. Raises InputError if the file is damaged."""
     if not path.is_file():
         return {}
     import pyarrow

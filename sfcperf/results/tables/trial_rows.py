@@ -117,7 +117,7 @@ class TrialRows:
                 raise damaged(f"no column {missing[0]!r}", str(path))
             for batch in file.iter_batches(batch_size=_ROWS_PER_BATCH, columns=self.columns):
                 for field in self._schema():
-                    batch[field.name].cast(field.type)
+                    batch[field.name].cast(field.type)  # raises if a value does not fit the type
 
     def _schema(self) -> pyarrow.Schema:
         import pyarrow

@@ -108,7 +108,7 @@ class Examples:
 
 
 def joined(found: Sequence[Examples]) -> Examples:
-    """Join several sets of examples into one."""
+    """Join several sets of examples, at least one, into one set."""
     return Examples(
         np.concatenate([each.features for each in found]),
         np.concatenate([each.labels for each in found]),
@@ -138,8 +138,8 @@ class ExampleSplit:
 def extracted(
     pcap: Path, how: Extraction, captured: CapturedFrames | None = None
 ) -> Iterator[Record]:
-    """Yield the records of a capture; at the end, `captured` is filled. Raises InputError for a
-    file that is no capture or is damaged."""
+    """Yield the records that the IDS makes of a capture. At the end, the counts of its frames are
+    added to `captured`. Raises InputError for a file that is no capture or is damaged."""
     command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
     command += ["--early-flows", str(how.early_flows)]
@@ -153,14 +153,15 @@ def extracted(
     if process.returncode != 0:
         raise InputError(f"no records can be made of the capture: {complaint}", where=str(pcap))
     if captured is not None:
+        # The last line on stderr has the counts of frames.
         end = json.loads(complaint.splitlines()[-1])
         captured.number = end["frames"]
         captured.left_out |= end["left_out"]
 
 
 def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> ExampleSplit:
-    """Make the examples of a trace; `share` (0 to 1) of its flows train. With a share of 1, there
-    is no test. Raises InputError for damaged files."""
+    """Make the examples of a trace. `share` (0 to 1) of its flows train, the others test; `seed`
+    decides which. With a share of 1, no example tests. Raises InputError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
     training, captured = _Collected(labels, start_ns), CapturedFrames()
     for record in _that_train(pcap, how, captured):
@@ -196,14 +197,17 @@ def _rounded(found: Examples) -> Examples:
 
 def flow_of(record: Record) -> Flow:
     """The 5-tuple of a record's flow; its source is the client."""
+    # The first five columns, in the order of the fields of `Flow`.
     columns = record.features
     return Flow(columns[0], columns[1], columns[2], columns[3], columns[4])
 
 
 class _Collected:
-    """Collects the records of a trace that have a label."""
+    """Collects the records of a trace that have a label. Call `add` for each record, then
+    `examples`."""
 
     def __init__(self, labels: Labels, start_ns: int) -> None:
+        """`start_ns`: time of the trace's first frame, from which times of labels count."""
         self._labels = labels
         self._start_ns = start_ns
         self._features: list[list[int]] = []
@@ -218,6 +222,7 @@ class _Collected:
             self._found.append(label)
 
     def _label(self, flow: Flow, time_ns: int) -> str | None:
+        """Label of a flow at a time; None if no label says anything of it."""
         return self._labels.of(flow, (time_ns - self._start_ns) / _NS_PER_S)
 
     def examples(self) -> Examples:

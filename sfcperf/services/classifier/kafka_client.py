@@ -99,21 +99,22 @@ class Place(NamedTuple):
 
 
 def place_of(message: Message) -> Place:
-    """The place of a message. An error, which a consumer gives as a message too, has none."""
+    """The place of a message. Do not call it for errors, which a consumer gives as messages too:
+    they have none."""
     found = (message.topic(), message.partition(), message.offset())
     return Place(*cast(tuple[str, int, int], found))
 
 
 def position_after(messages: Iterable[Message]) -> list[TopicPartition]:
     """Offsets to commit once these messages are done: in each partition, the one after the last
-    message."""
+    message. The messages of a partition must be in their order."""
     last = {(at.topic, at.partition): at.offset + 1 for at in map(place_of, messages)}
     return [TopicPartition(topic, number, offset) for (topic, number), offset in last.items()]
 
 
 class TopicEnds:
-    """Asks a broker how many messages topics have. It has a client of its own, because a client
-    that is polled in another thread cannot answer."""
+    """Asks a broker how many messages topics have; any thread may call it. It has a client of its
+    own, because a client that is polled in another thread cannot answer."""
 
     def __init__(self, bootstrap: str) -> None:
         """Connects only at the first question."""
@@ -127,6 +128,7 @@ class TopicEnds:
         try:
             with self._lock:
                 self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
+                # Of the two watermarks, the second is the offset of the next message.
                 return {
                     place.partition: self._client.get_watermark_offsets(place, ANSWER_S)[1]
                     for place in partitions(self._client, topic, ANSWER_S)

@@ -40,6 +40,8 @@ def read(functions: Sequence[ServiceFunction], ends: Callable[[], Mapping[int, i
     seen: list[Reading] = []
 
     def look() -> bool:
+        # The counts belong together if no record was sent while the ends were read, and if no
+        # record that was made waits to be sent.
         before = [function.counters() for function in functions]
         found = ends()
         after = [function.counters() for function in functions]

@@ -30,8 +30,10 @@ def evaluation(
     early = features[:, FEATURES.index(EARLY)] == 1
 
     def fpr(of: NDArray[np.bool_]) -> float | None:
+        """Share of these records, all benign, that were judged an attack."""
         return ratio(int((alarm & of).sum()), int(of.sum()))
 
+    # True positives and false negatives, then false positives and true negatives.
     found, missed = int((alarm & attack).sum()), int((~alarm & attack).sum())
     false, right = int((alarm & ~attack).sum()), int((~alarm & ~attack).sum())
 

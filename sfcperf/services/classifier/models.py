@@ -36,7 +36,7 @@ VERSION = 6
 
 @dataclass(frozen=True)
 class Source:
-    """What a model is trained with."""
+    """What a model is trained with: one trace whose flows train or test it, and further ones."""
 
     pcap: Path
     labels: Path
@@ -133,12 +133,13 @@ def _train(
     folder: Path,
     say: Callable[[str], None],
 ) -> None:
-    """Train and test a model. Its folder gets its name when all is written, so that no half of a
-    model is found."""
+    """Train and test a model, and store it in `folder`. The folder gets this name when all is
+    written, so that nobody finds half of a model. `inputs` are what its id is the hash of."""
     labels = labelling.read(source.labels)
     found = parts(source.pcap, labels, how, source.seed, source.share)
     for line in found.captured.left_out.lines(found.captured.number):
         say(f"{source.pcap.name}: {line}")
+    # With a share of 1, all flows train.
     further = [
         parts(pcap, labelling.read(file), how, source.seed, 1).training
         for pcap, file in source.further

@@ -58,7 +58,8 @@ _decoder = msgspec.json.Decoder(Record)
 
 
 def parse(message: bytes | None) -> Record:
-    """Decode the record in a message. Raises PoisonedRecord."""
+    """Decode the record in a message. None, a message without content, is no record. Raises
+    PoisonedRecord."""
     text = message or b""
     if len(text) > LARGEST_RECORD_BYTES:
         raise PoisonedRecord(f"larger than {LARGEST_RECORD_BYTES} bytes")

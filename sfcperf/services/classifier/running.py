@@ -41,11 +41,16 @@ _CLEAR_S = 30.0
 
 
 class RunningClassifier(RunningService):
-    """The engine and the serving layer of a classifier. They work for one chain at a time."""
+    """The engine and the serving layer of a classifier. They work for one chain at a time.
+
+    `Classifier.start` makes it and calls `start`; then the run makes the calls of a RunningService.
+    """
 
     def __init__(
         self, context: ServiceContext, parameters: Mapping[str, Any], engine: type[Engine]
     ) -> None:
+        """Nothing is started yet. Raises EnvironmentLacks if the service that the parameter `kafka`
+        names is no Kafka."""
         self._context = context
         self._parameters = parameters
         kafka = context.services[parameters["kafka"]]
@@ -66,13 +71,21 @@ class RunningClassifier(RunningService):
         self.serving = ServingLayer(context, self._broker)
         self._ends = TopicEnds(self._broker.bootstrap)
         self._functions: tuple[ServiceFunction, ...] = ()
+        """Functions of the chain that send their records to our broker; empty without a chain."""
         self._targets: list[dict[str, str]] = []
+        """Rule interfaces of the chain: URL and token of each, as in `session.Target`."""
         self._model: Model | None = None
+        """Model of the last chain with such functions."""
         self._window_s = 0.0
         self._one_clock = True
+        """Whether the functions share this machine's clock."""
         self._begun: ledger.Reading | None = None
+        """Counts of records when the trial began; None between trials, or without functions."""
         self._stored = 0
+        """How many records of the last trial the broker has."""
         self._last_status: Mapping[str, Any] = {}
+        """Status of the serving layer at the end of the last trial; empty before, and during a
+        trial."""
 
     @property
     def address(self) -> str:
@@ -82,6 +95,7 @@ class RunningClassifier(RunningService):
     def start(self) -> None:
         """Make or find the traces for training, then start both layers. Raises EnvironmentLacks."""
         with errors_as(EnvironmentLacks, MeasurementError):
+            # The traces are kept, so that `chain_deployed` finds them.
             self._source(self._parameters)
         self.engine.start()
         self.serving.start()
@@ -163,12 +177,14 @@ class RunningClassifier(RunningService):
         """Let the serving layer set no more rules."""
         self._functions, self._targets, self._begun = (), [], None
         try:
+            # An empty session has no rule interfaces.
             self.serving.begin({})
         except MeasurementError as error:
             self._context.log(error.message)
 
     def _of_chain(self, scenario: Scenario) -> Mapping[str, Any]:
-        """The parameters for this scenario, of which some may differ between scenarios."""
+        """The parameters for this scenario; those of `settings.PER_CHAIN` may differ from the
+        parameters of other scenarios."""
         own = (s.parameters for s in scenario.services if s.name == self._context.name)
         return next(own, self._parameters)
 
@@ -196,13 +212,14 @@ class RunningClassifier(RunningService):
         return Source(*first, seed, share, further)
 
     def _kept(self, seed: int, training: Mapping[str, Any]) -> tuple[Path, Path]:
-        """The trace of this seed, and the file of the labels that train."""
+        """The trace of this seed, which is made if it is not kept, and the file of the labels that
+        train."""
         trace = kept(seed, float(training["duration_s"]), self._context.log)
         return self._labelled([trace.pcap, trace.labels], training)
 
     def _labelled(self, files: Sequence[Path], training: Mapping[str, Any]) -> tuple[Path, Path]:
-        """A capture, and the file of the labels that train. `files`: the capture, and its labels if
-        there are some; they are used unless Suricata labels."""
+        """A capture, and the file of the labels that train. `files`: the capture, and its own
+        labels if there are any. These train, unless the parameter `labeller` is Suricata."""
         if training["labeller"] == settings.FILE:
             pcap, labels = files
             return pcap, labels
@@ -219,6 +236,7 @@ class RunningClassifier(RunningService):
         if not self._functions:
             return
         assert self._model is not None
+        # First, no more rules may be set; otherwise some could come after the clearing.
         self.serving.begin({})
         self._clear()
         verdicts = self._ends.of(self._broker.verdicts)
@@ -242,23 +260,25 @@ class RunningClassifier(RunningService):
             return ()
         waiting.sleep(self._window_s + _BEYOND_WINDOW_S)
         ended = ledger.read(self._functions, lambda: self._ends.of(self._broker.records))
-        wanted = self._stored = ended.stored - self._begun.stored
+        stored = self._stored = ended.stored - self._begun.stored
 
         def caught_up() -> bool:
             self._last_status = self.serving.status()
-            return int(self._last_status["records"]) >= wanted
+            return int(self._last_status["records"]) >= stored
 
+        # If the time is over first, `_unclassified` says so.
         retry.until(caught_up, timeout_s=CAUGHT_UP_S, period_s=_LOOK_S)
-        found = (
+        doubts = (
             ledger.difference(self._begun, ended),
-            self._unclassified(wanted),
+            self._unclassified(stored),
             self._last_status["problem"],
         )
         self._begun = None
-        return tuple(reason for reason in found if reason)
+        return tuple(reason for reason in doubts if reason)
 
     def _unclassified(self, stored: int) -> str | None:
-        """Say why records of the trial still have no verdict; None if all have one."""
+        """Say why some of the trial's `stored` records still have no verdict; None if all have
+        one, by the last status."""
         done = self._last_status["records"]
         if done >= stored:
             return None
@@ -270,7 +290,7 @@ class RunningClassifier(RunningService):
         import requests
 
         for target in self._targets:
-
+            # The default binds this target, whatever the loop does later.
             def clear(target: Mapping[str, str] = target) -> None:
                 with local_session(target["token"]) as session:
                     answer = session.delete(f"{target['url']}/rules", timeout=_CLEAR_S)
@@ -353,6 +373,7 @@ def _check_ttl(scenario: Scenario, deployment: Deployment, ttl_s: float) -> None
 
 
 def _check_readable(files: Sequence[Path]) -> None:
+    """Raise EnvironmentLacks if this user cannot read one of these files."""
     for file in files:
         if not os.access(file, os.R_OK):
             raise EnvironmentLacks("what trains the model cannot be read", where=str(file))

@@ -34,7 +34,8 @@ _SEED = 0
 
 
 class ScikitEngine(Engine):
-    """Trains a decision tree in this process, and classifies in a process of its own."""
+    """Trains a decision tree in this process, and classifies in another one, the speed layer
+    (`speed`)."""
 
     name = "scikit-learn"
 
@@ -50,7 +51,9 @@ class ScikitEngine(Engine):
         self._broker = broker
         self._layer: SupervisedProcess | None = None
         self._folder: Path | None = None
+        """Folder of the model with which the speed layer was started last."""
         self._restarts = 0
+        """Restarts of the speed layers before the one that runs."""
 
     def version(self) -> str:
         """Version of scikit-learn: the files of a tree are for one version."""
@@ -72,8 +75,8 @@ class ScikitEngine(Engine):
         return Tree(folder).predict(features) if len(features) else []
 
     def classify(self, folder: Path) -> None:
-        """Start a speed layer with this model. It goes on where the process before it stopped,
-        which is ended first."""
+        """Start a speed layer with this model. The process of the model before is ended first; the
+        new one goes on where that stopped. Nothing is done if the same model is in use."""
         if folder == self._folder and self.problem() is None:
             return
         self.stop()
@@ -134,7 +137,8 @@ class Tree:
     """A stored decision tree, which labels rows of features."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises InputError for a file that is no tree of this version of scikit-learn."""
+        """Read what `write` wrote to the folder. Raises InputError for a file that is no tree of
+        this version of scikit-learn."""
         try:
             with np.load(folder / FILE, allow_pickle=False) as found:
                 nodes, values, labels = (found[name] for name in ("nodes", "values", "labels"))
@@ -145,8 +149,8 @@ class Tree:
         """Label of each node."""
 
     def predict(self, features: NDArray[np.int64]) -> list[str]:
-        """Label each row as the `predict` of scikit-learn's classifier would. That makes checks
-        which take longer than the tree for a few rows."""
+        """Label each row as the `predict` of scikit-learn's classifier would, but without its
+        checks, which take longer than the tree itself for a few rows."""
         leaves = self._tree.apply(features.astype(np.float32))
         return [self._labels[leaf] for leaf in leaves.tolist()]
 
@@ -167,6 +171,7 @@ def _tree(nodes: NDArray[Any], values: NDArray[Any], labels: NDArray[Any]) -> An
         raise ValueError("its nodes lead nowhere")
     if labels.ndim != 1 or not len(labels):
         raise ValueError("it has no labels")
-    found = ScikitTree(len(FEATURES), np.array([len(labels)], np.intp), 1)
-    found.__setstate__({"max_depth": 0, "node_count": len(nodes), "nodes": nodes, "values": values})
-    return found
+    tree = ScikitTree(len(FEATURES), np.array([len(labels)], np.intp), 1)
+    # The depth is not stored: `apply`, the only method that is used, does not need it.
+    tree.__setstate__({"max_depth": 0, "node_count": len(nodes), "nodes": nodes, "values": values})
+    return tree

@@ -17,7 +17,9 @@ ENGINES: Mapping[str, str] = {
 }
 """Name of each engine -> its class."""
 FILE, SURICATA = "file", "suricata"
+"""Values of the parameter `labeller`."""
 FLOWS, FLOWS_AND_SOURCES = "flows", "flows-and-sources"
+"""Values of the parameter `rules`."""
 _MOST_SEED = 2**53 - 1
 
 _TRAINING = object_schema(

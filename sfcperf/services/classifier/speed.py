@@ -52,7 +52,8 @@ class NotDelivered(Exception):
 
 
 class SpeedLayer:
-    """Reads records, and writes a verdict or a dead letter for each."""
+    """Reads records, and writes a verdict or a dead letter for each. Call `begin`, then `run`,
+    which returns when `stopping` is set, such as by a signal handler."""
 
     def __init__(self, broker: Broker, tree: Tree) -> None:
         self._broker = broker
@@ -60,6 +61,7 @@ class SpeedLayer:
         self._consumer: Consumer = consumer(broker.bootstrap, broker.group)
         self._producer: Producer = producer(broker.bootstrap)
         self._undelivered: KafkaError | None = None
+        """The first error of a message that could not be delivered."""
         self._skipped = SkippedReport()
         self.stopping = False
 
@@ -73,6 +75,7 @@ class SpeedLayer:
             first = self._consumer.poll(_IDLE_S)
             if first is None:
                 continue
+            # With it, all that is there already is taken: nothing is waited for.
             self._classify([first, *self._consumer.consume(MOST_AT_ONCE - 1, 0)])
         self._consumer.close()
 
@@ -98,6 +101,7 @@ class SpeedLayer:
             self._consumer.commit(offsets=position_after(messages), asynchronous=True)
 
     def _write(self, message: Message, record: Record, label: str) -> None:
+        """Write the verdict on the record in a message."""
         columns = record.features
         at = place_of(message)
         verdict = Verdict(
@@ -145,6 +149,7 @@ class SpeedLayer:
                 return
 
     def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        """Note an error. The client calls this for each message that was, or was not, delivered."""
         self._undelivered = self._undelivered or error
 
 
@@ -152,6 +157,7 @@ def main(settings: Path) -> int:
     """Run the process, and return its exit status."""
     values = json.loads(settings.read_text())
     folder = Path(values["model"])
+    # This checks the files of the model, and who may write them; `Tree` reads them.
     models.load(folder)
     layer = SpeedLayer(Broker(**values["broker"]), Tree(folder))
 

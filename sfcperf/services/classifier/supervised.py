@@ -20,7 +20,8 @@ END_S = 10.0
 
 
 class SupervisedProcess:
-    """Runs one process, with a thread that watches it and starts it again when it dies."""
+    """Runs one process, with a thread that watches it and starts it again when it dies. `start` and
+    `stop` may be called in turn, several times."""
 
     def __init__(
         self, context: ServiceContext, name: str, command: Sequence[str], ready: Callable[[], bool]
@@ -86,6 +87,8 @@ class SupervisedProcess:
             self._thread = None
 
     def _spawn(self) -> None:
+        """Start the process, unless it is to be stopped."""
+        # The lock keeps `stop` from missing a process that is being started in the thread.
         with self._lock:
             if not self._stopping.is_set():
                 self._process = self._context.spawn(self._command, self.log)

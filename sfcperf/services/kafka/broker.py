@@ -74,13 +74,15 @@ def version() -> str:
 
 
 class Broker:
-    """One broker, which can be started again on its port and with its data."""
+    """One broker. Call `format` once, then `start`. After `stop`, or when the broker has died,
+    `start` starts it again on its port and with its data."""
 
     def __init__(self, context: ServiceContext, listen: str, port: int) -> None:
         """`listen` is an IPv4 address of this machine; port 0: any free one. Nothing is created
         yet. Raises EnvironmentLacks."""
         self._context = context
         self.address = f"{listen}:{port or _free_port(listen)}"
+        # The broker is its own controller, for which it listens on a second port.
         self._controller = f"127.0.0.1:{_free_port('127.0.0.1', besides=self.address)}"
         self._settings = context.state_dir / "server.properties"
         self.log = context.outputs / "broker.log"
@@ -112,6 +114,7 @@ class Broker:
         except MeasurementError as error:
             raise _unusable(f"cannot make its storage: {error.message}", log) from error
         finally:
+            # Also after the process has ended: this notes in the journal that it is gone.
             process.stop(0)
         if status != 0:
             raise _unusable(f"cannot make its storage (status {status})", log)
@@ -123,6 +126,7 @@ class Broker:
         )
 
         def decided() -> bool:
+            """Whether the broker has ended, or answers. No topic is asked for: none may exist."""
             return process.poll() is not None or client.problem((), 0.5) is None
 
         if not retry.until(decided, timeout_s=_START_TIMEOUT_S, period_s=0.1):
@@ -131,7 +135,7 @@ class Broker:
             raise _unusable(problem, self.log)
 
     def problem(self) -> str | None:
-        """Say how the process has ended; None while it runs."""
+        """Say how the process has ended; None while it runs, before `start` and after `stop`."""
         status = None if self._process is None else self._process.poll()
         return None if status is None else f"has ended with status {status}"
 

@@ -29,11 +29,13 @@ _RECOVERY_S = 60.0
 
 
 class RunningKafka(RunningService):
-    """The topics of a run, on a broker of its own or on a cluster."""
+    """The topics of a run, on a broker of its own or on a cluster. `Kafka.start` makes it when the
+    topics exist."""
 
     def __init__(
         self, bootstrap: str, topics: Mapping[str, str], client: TopicsClient, own: Broker | None
     ) -> None:
+        """`own` is the run's own broker; None: the topics are on a cluster."""
         self._bootstrap = bootstrap
         self._client = client
         self._own = own
@@ -62,6 +64,7 @@ class RunningKafka(RunningService):
         return problem and (self._ended() or problem)
 
     def _ended(self) -> str | None:
+        """Say how the run's own broker has ended; None if it runs, or for a cluster."""
         ended = self._own.problem() if self._own is not None else None
         return None if ended is None else f"the broker {ended}"
 
@@ -148,6 +151,7 @@ class Kafka(Service):
         cluster."""
         listen = parameters["listen"]
         try:
+            # Empty stands for the default; any other text must be an address.
             _ = listen and ipaddress.IPv4Address(listen)
         except ValueError as error:
             raise InputError(f"{listen!r} is not an IPv4 address", where="listen") from error
@@ -188,8 +192,8 @@ class Kafka(Service):
 
 
 def _check_reachable(context: ServiceContext, addresses: Iterable[str]) -> None:
-    """Refuse loopback addresses of this machine if the chain's hosts are other machines. Raises
-    EnvironmentLacks."""
+    """Raise EnvironmentLacks if an address is a loopback address of this machine, and the chain's
+    hosts are other machines, which do not reach it."""
     loopback = [each for each in addresses if each.startswith(("127.", "[::1]:"))]
     if loopback and not ipaddress.IPv4Address(context.address()).is_loopback:
         raise EnvironmentLacks(

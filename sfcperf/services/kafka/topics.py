@@ -69,7 +69,7 @@ class TopicsClient:
         return [name for name in names if name in topics]
 
     def remove(self, names: Iterable[str]) -> list[str]:
-        """Remove those of the topics that exist; return their names."""
+        """Remove those of the topics that exist; return the names of those that were removed."""
         from confluent_kafka import KafkaError, KafkaException
 
         removed = []
@@ -88,6 +88,7 @@ class TopicsClient:
         return removed
 
     def _ask_to_remove(self, names: list[str]) -> Mapping[str, Future[Any]]:
+        """Ask for the removal of topics; return the name of each -> the answer to come."""
         if not names:
             return {}  # the client refuses an empty list
         answers: Mapping[str, Future[Any]] = self._client.delete_topics(
@@ -96,7 +97,8 @@ class TopicsClient:
         return answers
 
     def wait_ready(self, names: Sequence[str], timeout_s: float) -> None:
-        """Return when records can be stored in these topics."""
+        """Return when records can be stored in these topics. Raises MeasurementError if that takes
+        longer than `timeout_s`."""
         problem: str | None = None
 
         def ready() -> bool:
@@ -108,7 +110,9 @@ class TopicsClient:
             raise MeasurementError(problem or "the broker answers too slowly")
 
     def problem(self, names: Sequence[str], timeout_s: float | None = None) -> str | None:
-        """Say what is wrong; None when brokers answer for all partitions of these topics."""
+        """Say what is wrong; None when brokers answer for all partitions of these topics. Without
+        `names`, only whether a broker answers is looked at. `timeout_s` is for each question; None:
+        the default."""
         try:
             self.sizes(names, timeout_s)
         except MeasurementError as error:
@@ -125,20 +129,21 @@ class TopicsClient:
         topics = self._topics(timeout_s)
         if missing := [name for name in names if name not in topics]:
             raise MeasurementError(f"there is no topic {', '.join(missing)} any more")
-        futures = {
+        # The latest offset of a partition is that of its next record: so many were stored.
+        questions = {
             TopicPartition(name, number): OffsetSpec.latest()
             for name in names
             for number in topics[name].partitions
         }
         sizes = dict.fromkeys(names, 0)
-        if futures:
-            answers = self._client.list_offsets(futures, request_timeout=timeout_s)
+        if questions:
+            answers = self._client.list_offsets(questions, request_timeout=timeout_s)
             for partition, offset in self._results("count the records of", answers).items():
                 sizes[partition.topic] += offset.offset
         return sizes
 
     def _topics(self, timeout_s: float | None = None) -> Mapping[str, Any]:
-        """Ask for the topics of the cluster, by name."""
+        """Ask for the topics of the cluster: name -> what the client knows of each."""
         from confluent_kafka import KafkaException
 
         try:
@@ -167,6 +172,6 @@ class TopicsClient:
 
 
 def _text(error: Exception) -> str:
-    """What a KafkaException says: it holds a KafkaError, which has the words."""
+    """What an error says in words. A KafkaException holds a KafkaError, which has them."""
     text = getattr(error.args[0], "str", None) if error.args else None
     return str(text()) if text else str(error) or type(error).__name__

@@ -27,11 +27,14 @@ class SchemaViolation:
 
 
 class Findings:
-    """Collects errors; one that is added twice is kept once."""
+    """Collects errors; one that is added twice is kept once. A step of loading adds what it finds;
+    `raise_any` ends the loading where the next step needs what is missing."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str | None, str], WorkflowError] = {}
+        """Place and message -> error."""
         self._more = 0
+        """Number of errors beyond `MOST`, which are only counted."""
 
     def add(
         self,

@@ -57,21 +57,27 @@ def largest(value: Any, at: pointer.Path = ()) -> pointer.Path:
 
 
 def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[str]]) -> int:
-    """Upper bound for the size of all forms of a section together."""
+    """Upper bound for the size of all forms of a section together. `names_in` lists the references
+    in a text."""
+    # A reference stands for the value of a level, or for its label as text.
     value_sizes = {
-        name: max(max(size(level.value), _characters(level.label)) for level in each)
+        name: max(max(size(level.value), _size_as_text(level.label)) for level in each)
         for name, each in levels.items()
     }
     used: set[str] = set()
 
     def of_text(text: str) -> int:
+        """Size of a string with the largest levels in place of its references, less 1. Notes the
+        factors that it refers to in `used`."""
         names = [name for name in names_in(text) if name in levels]
         used.update(names)
         return len(text) // _CHARACTERS_PER_VALUE + sum(value_sizes[name] for name in names)
 
+    # A form for each combination of the levels that the section uses.
     values = size(section, of_text)
     return values * prod(len(levels[name]) for name in used)
 
 
-def _characters(label: Any) -> int:
+def _size_as_text(label: Any) -> int:
+    """Size of a label as text: 1, and one more for each 100 characters."""
     return 1 + len(str(label)) // _CHARACTERS_PER_VALUE

@@ -107,6 +107,8 @@ def clean(value: Any) -> Any:
 
 
 def _read(path: Path, what: str) -> str:
+    """Read the text of a file. Raises InputError; for a run folder, its hint is the workflow
+    there."""
     hint = "`sfcperf list workflows` lists the shipped workflows" if what == "workflow" else None
     if hint and (inside := path / "workflow.json").is_file():
         hint = f"perhaps {inside}; `sfcperf resume` continues a run"
@@ -133,12 +135,14 @@ def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(literal: str) -> int | float:
+    """Convert an integer of the document; infinity if it has too many digits."""
     # Python refuses to convert thousands of digits; `_clean` reports infinity with its path.
     return int(literal) if len(literal) <= _MAX_DIGITS else math.inf
 
 
 def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
-    """Copy a value in plain JSON types; add what is not allowed to the findings."""
+    """Copy a value in plain JSON types; add what is not allowed to the findings. In its place, the
+    copy has None or 0: a copy with findings is not used."""
     if len(at) > MAX_DEPTH:
         findings.add(at, "nested too deeply", allowed=f"up to {MAX_DEPTH} levels")
         return None
@@ -158,6 +162,8 @@ def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
 
 
 def _clean_object(value: Mapping[Any, Any], at: pointer.Path, findings: Findings) -> dict[str, Any]:
+    """Copy an object in plain JSON types; report duplicate keys, and leave out keys that are no
+    strings."""
     if isinstance(value, _Duplicate):
         findings.add((*at, value.key), f"duplicate key {value.key!r}")
     copy: dict[str, Any] = {}
@@ -171,6 +177,7 @@ def _clean_object(value: Mapping[Any, Any], at: pointer.Path, findings: Findings
 
 
 def _clean_number(value: int | float, at: pointer.Path, findings: Findings) -> int | float:
+    """Return a number, as an integer if it has no fraction; 0, and reported, if it is too large."""
     if not math.isfinite(value) or abs(value) > _MAX_NUMBER:
         findings.add(at, "not a number that fits in 64 bits", allowed="finite, up to 2^63 - 1")
         return 0

@@ -91,6 +91,7 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
     try:
         return _descriptor(tree, _parse(tree))
     except InputError as error:
+        # Messages of the functions below go on after the file's name: "has num_cpus of 0".
         raise InputError(
             f"the VNF descriptor {path} {error.message}", allowed=error.allowed
         ) from None
@@ -109,7 +110,7 @@ def _parse(tree: dict[str, Any]) -> Any:
         return template(yaml_dict_tpl=checked)
     except Exception as error:
         # A malformed template may make the parser raise anything.
-        reports = ExceptionCollector.getExceptionsReport(False)
+        reports = ExceptionCollector.getExceptionsReport(False)  # False: without stack traces
         text = "; ".join(reports) or f"{type(error).__name__}: {error}"
         raise InputError(f"is not valid TOSCA: {' '.join(text.split())}") from error
     finally:
@@ -119,15 +120,16 @@ def _parse(tree: dict[str, Any]) -> Any:
 def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
     """Collect what a run needs from the tree and the parser's template. Sizes of all VDUs are added
     up."""
-    stated = [_sizes(node) for node in template.nodetemplates]
+    sizes_by_node = [_sizes(node) for node in template.nodetemplates]
     totals, open_sizes = {}, set()
-    for field, read in _READ.items():
-        present = [sizes[field] for sizes in stated if field in sizes]
+    for field, read in _READERS.items():
+        present = [sizes[field] for sizes in sizes_by_node if field in sizes]
         values = [read(*each) for each in present]
         fixed = [value for value in values if value is not None]
         if len(fixed) < len(values):
             open_sizes.add(field)
         elif fixed:
+            # Errors name the property as the first node does.
             totals[field] = _within(field, present[0][0], sum(fixed))
     properties, left_open = _properties(tree)
     return Descriptor(
@@ -142,7 +144,8 @@ def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
 
 
 def _within(field: str, source: str, value: int) -> int:
-    """Return the value if a workflow could ask for it, too. Raises InputError if it could not."""
+    """Return a value that a workflow, too, could ask for in `field` of its `resources`. Raises
+    InputError for any other; `source` is the descriptor's name of the property."""
     limits = own_schema()["$defs"]["resources"]["properties"][field]
     if not limits["minimum"] <= value <= limits["maximum"]:
         unit = " MiB" if field == "memory_mib" else ""
@@ -154,8 +157,8 @@ def _within(field: str, source: str, value: int) -> int:
 
 
 def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
-    """Field of Descriptor -> the property's name and its value in a node template. The value is
-    None for an input without a default."""
+    """Field of Descriptor -> the property's name and its value in a node template, as far as it
+    states them. The value is None for an input without a default."""
     capabilities = node.get_capabilities()
     found: dict[str, tuple[str, Any]] = {}
     for name, paths in _SIZES.items():
@@ -172,31 +175,33 @@ def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
 
 
 def _vcpus(source: str, value: Any) -> int | None:
-    """Read a number of CPUs, which may be quoted. None for a TOSCA function (`get_input`), which
-    has a value only at deployment. Raises InputError for values that no machine has."""
+    """Read a number of CPUs, which may be quoted. None for an input without a default or another
+    TOSCA function, which has a value only at deployment. Raises InputError for anything else, and
+    for numbers that no machine has. `source` names the property in errors."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return _within("vcpus", source, value)
-    _check_open(source, value, "a whole number")
+    _refuse_literal(source, value, "a whole number")
     return None
 
 
 def _memory_mib(source: str, value: Any) -> int | None:
-    """Read an amount of memory, MiB. None for a TOSCA function (`get_input`), which has a value
-    only at deployment. Raises InputError for anything else."""
+    """Read an amount of memory, MiB. None for an input without a default or another TOSCA function,
+    which has a value only at deployment. Raises InputError for anything else."""
     if isinstance(value, str):
         return _mebibytes(source, value)
-    _check_open(source, value, "a number and its unit (2 GiB)")
+    _refuse_literal(source, value, "a number and its unit (2 GiB)")
     return None
 
 
-_READ = {"vcpus": _vcpus, "memory_mib": _memory_mib}
+_READERS = {"vcpus": _vcpus, "memory_mib": _memory_mib}
+"""Field of Descriptor -> function that reads its value in one node."""
 
 
-def _check_open(source: str, value: Any, allowed: str) -> None:
-    """Raise InputError for a literal value of the wrong type. A mapping is a TOSCA function, and
-    None an input without a default: both are allowed."""
+def _refuse_literal(source: str, value: Any, allowed: str) -> None:
+    """Raise InputError if the value is literal; here it has the wrong type. A mapping is a TOSCA
+    function, and None an input without a default: both are allowed."""
     if isinstance(value, str | int | float | list):
         raise InputError(f"has {source} of {value!r}", allowed=allowed)
 
@@ -214,15 +219,15 @@ def _unused(tree: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _paths(properties: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of properties, down to those of their data types."""
+    """Yield the path of each property; for one whose value is a mapping, the paths inside of it."""
     for key, value in properties.items():
         inner = _paths(value) if isinstance(value, dict) and value else [()]
         yield from ((str(key), *path) for path in inner)
 
 
 def _image(tree: Mapping[str, Any]) -> str | None:
-    """Name of the first artifact that is an image. It is read from the tree, since the parser has
-    no model of a VDU's artifacts."""
+    """Name of the first artifact that is an image; None if there is none, or if it names no file.
+    It is read from the tree, since the parser has no model of a VDU's artifacts."""
     for node in tree["topology_template"]["node_templates"].values():
         for artifact in _mapping(node, "artifacts").values():
             if isinstance(artifact, dict) and "Image" in str(artifact.get("type", "")):
@@ -268,7 +273,7 @@ def _properties(tree: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]
 
 
 def _content(value: Any) -> Any:
-    """Unwrap a value: SOL001's BootData (7.1.12) nests its content."""
+    """Unwrap a value that SOL001's BootData (7.1.12) nests; return any other value as it is."""
     for key in ("content_or_file_data", "content"):
         if isinstance(value, dict) and key in value:
             value = value[key]

@@ -56,7 +56,7 @@ def descriptor_files(descriptor: Path) -> tuple[DescriptorFile, ...]:
     folder = descriptor.parent
     found: dict[Path, DescriptorFile] = {}
     waiting = deque([Path(descriptor.name)])
-    left, values = MAX_BYTES, yaml_input.MAX_VALUES
+    bytes_left, values_left = MAX_BYTES, yaml_input.MAX_VALUES
     while waiting:
         path = waiting.popleft()
         if path in found:
@@ -64,21 +64,22 @@ def descriptor_files(descriptor: Path) -> tuple[DescriptorFile, ...]:
         if len(found) == MAX_FILES:
             raise _error(descriptor, "imports too many files", f"{MAX_FILES} files in all")
         try:
-            found[path] = _file(folder, path, left, values)
+            found[path] = _file(folder, path, bytes_left, values_left)
         except InputError as error:
-            if len(found) == 0:
+            if len(found) == 0:  # the descriptor itself, which no other file imports
                 raise
             problem = f"imports a file that cannot be used: {error.message}"
             raise _error(descriptor, problem, error.allowed) from None
-        left -= len(found[path].content)
-        values -= _count(found[path].tree)
+        bytes_left -= len(found[path].content)
+        values_left -= _count(found[path].tree)
         waiting.extend(found[path].imports)
     return tuple(found.values())
 
 
 def merged(files: tuple[DescriptorFile, ...]) -> dict[str, Any]:
-    """Merge the types that are imported into the descriptor's tree. The descriptor's own types take
-    precedence over those that it imports, and nearer imports over those behind them."""
+    """Merge the types that are imported into the descriptor's tree, and leave out its `imports`.
+    `files`: what `descriptor_files` returned. The descriptor's own types take precedence over
+    imported ones, and types of a nearer import over those of one behind it."""
     by_path = {file.path: file for file in files}
     descriptor = files[0]
     types: dict[str, dict[str, Any]] = {}
@@ -107,18 +108,21 @@ def _imported(
                 waiting.append(by_path[path])
 
 
-def _read(file: Path, left: int) -> bytes:
+def _read(file: Path, bytes_left: int) -> bytes:
+    """Read a file of at most `bytes_left` bytes. Raises InputError."""
     try:
-        return read_input(file, f"{_WHAT} {file}", max_bytes=left)
+        return read_input(file, f"{_WHAT} {file}", max_bytes=bytes_left)
     except InputError as error:
         if error.allowed is None:
             raise
+        # The file is too large. A user knows the limit for all files, not what is left of it.
         most = f"{MAX_BYTES} bytes in all, with imports"
         raise InputError(error.message, where=error.where, allowed=most) from None
 
 
 def _file(folder: Path, path: Path, max_bytes: int, max_values: int) -> DescriptorFile:
-    """Read one file, and check its sections and imports. Raises InputError."""
+    """Read one file, and check its sections and imports; `path` is relative to `folder`. Raises
+    InputError, also for more bytes or values than these."""
     file = folder / path
     content = _read(file, max_bytes)
     tree = yaml_input.loads(content, f"{_WHAT} {file}", max_values=max_values)
@@ -155,6 +159,7 @@ def _inside(folder: Path, importer: Path, name: str) -> Path:
 
 
 def _resolved(path: Path) -> Path:
+    """Return the path without links. Raises InputError if that cannot be told."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:
@@ -162,9 +167,9 @@ def _resolved(path: Path) -> Path:
 
 
 def _imports(file: Path, entries: Any) -> Iterator[tuple[str, str]]:
-    """Yield the files in `imports` with the prefixes of their types. An entry is a string, `NAME:
-    FILE`, `NAME: {file: FILE}` or `file: FILE` (TOSCA Simple Profile in YAML 1.3, section
-    3.6.8)."""
+    """Yield the files in `imports` with the prefixes of their types; `file` is the importing one.
+    An entry is a string, `NAME: FILE`, `NAME: {file: FILE}` or `file: FILE` (TOSCA Simple Profile
+    in YAML 1.3, section 3.6.8). Raises InputError."""
     if entries is not None and not isinstance(entries, list):
         raise _error(file, "has imports that are no list", "imports: [FILE, ...]")
     for entry in entries or ():

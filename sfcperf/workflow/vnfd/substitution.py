@@ -12,8 +12,9 @@ from typing import Any
 
 
 def with_mapped_requirements(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy the descriptor, and add an assignment to no node for each requirement that is mapped and
-    has none (TOSCA Simple Profile in YAML 1.3, sections 2.11 and 3.8.10)."""
+    """Copy the descriptor, and give each mapped requirement that has no assignment an empty one:
+    `{REQUIREMENT: {}}`, which names no node (TOSCA Simple Profile in YAML 1.3, sections 2.11 and
+    3.8.10)."""
     topology = tree["topology_template"]
     nodes = dict(topology["node_templates"])
     for node_name, requirement in _mapped(topology.get("substitution_mappings"), nodes):
@@ -30,9 +31,9 @@ def with_mapped_requirements(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapped(mappings: Any, nodes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield node template and requirement for each mapping: of all nodes of the substituted type,
-    and of the node that it is mapped to. That is `NAME: [NODE, REQUIREMENT]` or `NAME: {mapping:
-    [NODE, REQUIREMENT]}`."""
+    """Yield (node template, requirement) for each requirement in `substitution_mappings`. A mapping
+    is `NAME: [NODE, REQUIREMENT]` or `NAME: {mapping: [NODE, REQUIREMENT]}`. It concerns the
+    requirement NAME of all nodes of the substituted type, and REQUIREMENT of NODE."""
     requirements = mappings.get("requirements") if isinstance(mappings, dict) else None
     for each in requirements if isinstance(requirements, list) else [requirements]:
         for name, target in each.items() if isinstance(each, dict) else ():

@@ -31,8 +31,8 @@ def template_class() -> Any:
 
 @contextmanager
 def _instead(name: str, **contents: Any) -> Iterator[None]:
-    """Replace a module by one with these contents while the block lasts: imports inside get
-    that."""
+    """Put a module with these contents in place of the one called `name` while the block lasts, so
+    that imports inside get it."""
     known = sys.modules.get(name)
     sys.modules[name] = ModuleType(name)
     vars(sys.modules[name]).update(contents)
@@ -65,4 +65,5 @@ class _Stevedore:
 
 @cache
 def _extensions(group: str) -> list[_Extension]:
+    """Load all installed entry points of a group."""
     return [_Extension(point.name, point.load()) for point in entry_points(group=group)]

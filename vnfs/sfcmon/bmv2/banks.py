@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 CMS_ROWS, BLOOM_HASHES, IBLT_HASHES = 5, 4, 3
 """Numbers of rows and hash functions, which are fixed in the program."""
 UNPARSED_REASONS = 5
+"""Reasons for which a packet is not monitored (`Reason` of dataplane/nsh/frame.py)."""
 KEY_WORDS = 11
+"""Words of 4 bytes in the key field of a cell: the switch has a register for each."""
 _INSERTED = ("count", "checksum", *(f"key{word}" for word in range(KEY_WORDS)))
 _MONITOR = "Switch.monitor"
 _DONE_TIMEOUT_S = 5.0
@@ -99,7 +101,8 @@ class Bank:
         return self._registers.read(f"{_MONITOR}.packets", self._number)
 
     def unparsed(self) -> list[int]:
-        """Return how many packets were not monitored, by reason."""
+        """Return how many packets were not monitored, by reason. Both banks have their cells in the
+        same register."""
         start = self._number * UNPARSED_REASONS
         cells = self._registers.read_all(f"{_MONITOR}.unparsed")
         return list(cells[start : start + UNPARSED_REASONS])
@@ -119,7 +122,7 @@ class Bank:
     def iblt(self) -> list[tuple[int, bytes, int, int, int]]:
         """Return the cells of the IBLT: count, key_sum, checksum, packets, bytes; as many as there
         is room for."""
-        *inserted, packets, high, low = self._several(
+        *inserted, packets, high, low = self._iblt_fields(
             (*_INSERTED, "packets", "bytes_high", "bytes_low")
         )
         volumes = (most << 32 | least for most, least in zip(high, low, strict=True))
@@ -129,7 +132,7 @@ class Bank:
     def inserted_keys(self) -> list[tuple[int, bytes, int]]:
         """Return count, key_sum and checksum of the cells of the IBLT. That is a fifth less to read
         than `iblt`."""
-        return _cells(self._several(_INSERTED))
+        return _cells(self._iblt_fields(_INSERTED))
 
     def contents(self) -> dict[str, Any]:
         """Return all registers, sparsely, as golden vectors have them."""
@@ -156,15 +159,15 @@ class Bank:
 
     def inserted(self) -> int:
         """Return how many flows are in the IBLT, each of which is counted in IBLT_HASHES cells."""
-        return sum(self._iblt("count")) // IBLT_HASHES
+        return sum(self._iblt_field("count")) // IBLT_HASHES
 
     def clear(self) -> None:
-        """Set all registers to 0, but for those that say which packets are done. The bank must be
-        the idle one."""
+        """Set all registers to 0, except `begun` and `finished`, which say whether packets are
+        done. The bank must be the idle one."""
         first = self._number * UNPARSED_REASONS
         self._registers.write(f"{_MONITOR}.packets", self._number, 0)
         self._registers.fill(f"{_MONITOR}.unparsed", first, first + UNPARSED_REASONS, 0)
-        for name in self._names():
+        for name in self._own_registers():
             self._registers.reset(name)
 
     def load(self, contents: Mapping[str, Any]) -> None:
@@ -188,17 +191,21 @@ class Bank:
                 self._registers.write(self._name("flow", f"iblt_{field}"), index, value)
 
     def _name(self, part: str, register: str) -> str:
+        """Return the full name of a register of this bank. `part`: `cms` or `flow`."""
         return f"{_MONITOR}.{part}_bank{self._number}.{register}"
 
-    def _names(self) -> list[str]:
+    def _own_registers(self) -> list[str]:
+        """Return the names of the registers that this bank does not share with the other one."""
         own = (f"{_MONITOR}.cms_bank{self._number}.", f"{_MONITOR}.flow_bank{self._number}.")
         return [name for name in registers_of(Program.SKETCHES) if name.startswith(own)]
 
-    def _several(self, fields: Sequence[str]) -> list[Sequence[int]]:
+    def _iblt_fields(self, fields: Sequence[str]) -> list[Sequence[int]]:
+        """Read several fields of the IBLT: return for each field its values in all cells."""
         names = [self._name("flow", f"iblt_{field}") for field in fields]
         return self._registers.read_several(names)
 
-    def _iblt(self, field: str) -> list[int]:
+    def _iblt_field(self, field: str) -> list[int]:
+        """Read one field of the IBLT: return its values in all cells."""
         return list(self._registers.read_all(self._name("flow", f"iblt_{field}")))
 
 

@@ -22,7 +22,7 @@ COMPILER = "p4c-bm2-ss"
 
 def version() -> str:
     """Return the version of p4c. Raises EnvironmentLacks without p4c."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [requirement().demand(), "--version"],
         capture_output=True,
         text=True,
@@ -31,17 +31,18 @@ def version() -> str:
         env=without_secrets(),
     )
     # Some versions print it to stdout, others to stderr.
-    found = re.search(r"Version ([0-9.]+)", done.stdout + done.stderr)
-    if found is None:
+    match = re.search(r"Version ([0-9.]+)", completed.stdout + completed.stderr)
+    if match is None:
         raise EnvironmentLacks(f"{COMPILER} --version names no version", hint=REMEDY)
-    return found[1]
+    return match[1]
 
 
 def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
-    """Compile a program into a folder; gives the files of the JSON and the P4Info.
+    """Compile a program into a folder; return the files of the JSON and of the P4Info.
 
-    The JSON is without what depends on the machine: where in which file of the compiler's own a
-    statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
+    The places of statements are left out of the JSON, because files of the compiler's own are at
+    other places on another machine. Raises EnvironmentLacks without p4c, InputError with what it
+    complains about.
     """
     compiled = folder / program.json.name
     p4info = folder / program.p4info.name
@@ -66,6 +67,7 @@ def _without_places(path: Path) -> None:
 
 
 def _stripped(value: Any) -> Any:
+    """Return a value of JSON without the members `source_info` in it."""
     if isinstance(value, dict):
         return {key: _stripped(part) for key, part in value.items() if key != "source_info"}
     if isinstance(value, list):
@@ -74,7 +76,7 @@ def _stripped(value: Any) -> Any:
 
 
 def compile_all() -> None:
-    """Compile all programs in their place."""
+    """Compile all programs, and replace the compiled ones when all could be compiled."""
     with tempfile.TemporaryDirectory() as folder:
         made = [path for each in Program for path in compile_program(each, Path(folder))]
         COMPILED.mkdir(exist_ok=True)

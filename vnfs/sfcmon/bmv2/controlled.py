@@ -24,6 +24,7 @@ _NOT_OURS = "encapsulation"
 """Reason for which an SF drops frames without an NSH. The kernel has got these as well, so they
 count as passed."""
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Controller(RunningSfcmon):
         )
 
     def counters(self) -> Mapping[str, int]:
-        """Return the counters of a switch that is an SF, as RunningFunction.counters has them."""
+        """Return the counters of a switch that is an SF, as RunningFunction.counters has them. It
+        forwards the packets that it has `served`."""
         counted = self.counted()
         drops = dict(counted.drops)
         passed = drops.pop(_NOT_OURS)
@@ -75,7 +77,7 @@ class Controller(RunningSfcmon):
 
 
 class ControlledSwitch:
-    """A switch, and the process that controls it. `launch` starts both."""
+    """A switch, and the process that controls it. `launch` starts both, and `stop` ends them."""
 
     def __init__(self, host: NamespaceHost) -> None:
         self._host = host
@@ -105,6 +107,7 @@ class ControlledSwitch:
             raise DeploymentError(message, where=self._host.name, hint=hint) from error
 
     def _control(self, name: str, settings: Settings, output: Path) -> Controller:
+        """Start the process that controls the switch, with the settings in a file."""
         file = self._host.workdir / f"{name}-{next(_starts)}.settings.json"
         file.write_text(settings.text())
         monitors = settings.program != Program.PLAIN.value

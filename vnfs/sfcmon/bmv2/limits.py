@@ -21,12 +21,12 @@ def check(knobs: Mapping[str, Any]) -> None:
 def check_sizes(parameters: Mapping[str, Any]) -> None:
     """Refuse sizes of the sketches that do not fit. Raises InputError; `where` is the parameter."""
     fixed = {"cms_rows": CMS_ROWS, "bloom_hashes": BLOOM_HASHES, "iblt_hashes": IBLT_HASHES}
-    for name, rows in fixed.items():
-        if parameters[name] != rows:
+    for name, number in fixed.items():
+        if parameters[name] != number:
             raise InputError(
-                f"the P4 program on bmv2 has {rows}, not {parameters[name]}",
+                f"the P4 program on bmv2 has {number}, not {parameters[name]}",
                 where=name,
-                allowed=f"{rows}, or another number with eBPF",
+                allowed=f"{number}, or another number with eBPF",
             )
     room = most_sizes()
     names = {"cms_columns": "columns", "bloom_bits": "bits", "iblt_cells": "cells"}
@@ -34,6 +34,7 @@ def check_sizes(parameters: Mapping[str, Any]) -> None:
 
 
 def _at_most(parameters: Mapping[str, Any], limits: Mapping[str, int]) -> None:
+    """Refuse a parameter that is above its limit. Raises InputError; `where` is the parameter."""
     for name, limit in limits.items():
         if parameters[name] > limit:
             raise InputError(

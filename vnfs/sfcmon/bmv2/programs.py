@@ -100,14 +100,15 @@ def changed_sources() -> list[str]:
 
 
 def note_sources(compiler: str) -> None:
-    """Write down that the compiled programs were made from what is there. `compiler`: version of
-    p4c."""
+    """Write down that the compiled programs were made from the P4 files as they are now.
+    `compiler`: version of p4c."""
     lines = [f"{_COMPILER}{compiler}\n"]
     lines += [f"{digest}  {name}\n" for name, digest in sources().items()]
     (COMPILED / _SOURCES).write_text("".join(lines))
 
 
 def _noted() -> list[str]:
+    """Return the lines that `note_sources` wrote."""
     return (COMPILED / _SOURCES).read_text().splitlines()
 
 

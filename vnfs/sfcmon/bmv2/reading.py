@@ -16,13 +16,14 @@ Entity = TypeVar("Entity")
 async def read(switch: Switch, entity: Entity) -> list[Entity]:
     """Read all entities of the switch that are like this one. Raises what finsy raises."""
     # finsy annotates `read` as a coroutine that gives a generator; it is a generator.
-    found = cast("AsyncIterator[Entity]", switch.read(cast("Any", entity)))
-    return [each async for each in found]
+    entities = cast("AsyncIterator[Entity]", switch.read(cast("Any", entity)))
+    return [each async for each in entities]
 
 
 async def counters(switch: Switch) -> dict[str, Any]:
     """Return the counters of a switch. `paths`: packets and bytes of frames by SPI and SI; `drops`:
     packets by reason; `forwarded`: packets by how they left. Raises what finsy raises."""
+    # The first cell counts for no reason.
     drops = await _cells(switch, "drops", ("", *DROP_REASONS))
     del drops[""]
     return {
@@ -33,7 +34,7 @@ async def counters(switch: Switch) -> dict[str, Any]:
 
 
 async def _cells(switch: Switch, counter: str, names: Iterable[str]) -> dict[str, int]:
-    """Packets in the cells of a counter, by the names of its cells."""
+    """Return the packets in the cells of a counter. `names` are those of its cells, in order."""
     from finsy import P4CounterEntry
 
     cells = await read(switch, P4CounterEntry(counter))
@@ -41,11 +42,13 @@ async def _cells(switch: Switch, counter: str, names: Iterable[str]) -> dict[str
 
 
 async def _paths(switch: Switch) -> list[dict[str, int]]:
+    """Return `spi`, `si`, `packets` and `bytes` for each entry of the table `paths`. The default
+    action, which has no SPI and SI, is left out."""
     from finsy import P4DirectCounterEntry
 
-    found = []
+    paths = []
     for hop in await read(switch, P4DirectCounterEntry("hops")):
         if hop.table_entry is not None and (match := dict(hop.table_entry.match or {})):
             key = {name: int(cast("int", match[name])) for name in ("spi", "si")}
-            found.append({**key, "packets": hop.packet_count, "bytes": hop.byte_count})
-    return found
+            paths.append({**key, "packets": hop.packet_count, "bytes": hop.byte_count})
+    return paths

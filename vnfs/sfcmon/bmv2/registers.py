@@ -27,7 +27,7 @@ _REASONS = {1: "the switch has no such register", 2: "no such cell"}
 
 
 class Registers:
-    """A connection to a switch."""
+    """A connection to the Thrift interface of a switch. A register is an array of cells."""
 
     def __init__(self, namespace: Path | None, port: int = THRIFT_PORT) -> None:
         """`namespace`: file of the network namespace in which the switch runs; None: this one.
@@ -62,23 +62,23 @@ class Registers:
         return cells
 
     def read_several(self, names: Sequence[str]) -> list[Sequence[int]]:
-        """Read all cells of several registers, one after the other. The requests are sent together:
-        on a busy machine, each wait for an answer takes longer than the answer."""
-        found: list[Sequence[int]] = []
+        """Read all cells of several registers, in the order of their names. The requests are sent
+        together: on a busy machine, each wait for an answer takes longer than the answer."""
+        registers: list[Sequence[int]] = []
         refused: Exception | None = None
         with self._errors(", ".join(names)):
             for name in names:
                 self._standard._send(_READ_ALL, cxt_id=_CONTEXT, register_array_name=name)
             for _ in names:
                 try:
-                    found.append(self._standard._recv(_READ_ALL))
+                    registers.append(self._standard._recv(_READ_ALL))
                 except self._refusal as refusal:
                     # The other answers come all the same, and must be read before the error is
                     # raised.
                     refused = refusal
             if refused is not None:
                 raise refused
-        return found
+        return registers
 
     def write(self, name: str, cell: int, value: int) -> None:
         """Set one cell."""
@@ -103,6 +103,8 @@ class Registers:
 
     @contextmanager
     def _errors(self, name: str) -> Iterator[None]:
+        """Turn a refusal by the switch, or an error of Thrift, in the block into a MeasurementError
+        about the register."""
         from thriftpy2.thrift import TException
 
         try:

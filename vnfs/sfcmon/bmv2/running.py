@@ -67,7 +67,7 @@ class RunningBmv2(RunningFunction):
 
     def flows(self) -> FlowReporter | None:
         """Return the reporter of the windows that the controlling process prints; None if nothing
-        monitors."""
+        monitors. Raises MeasurementError if a process has ended."""
         return self._both.controller.flows()
 
     def pids(self) -> tuple[int, ...]:
@@ -83,14 +83,18 @@ class RunningBmv2(RunningFunction):
             self._addresses = b""
 
     def _take_addresses(self, name: str) -> None:
-        # Take the interface's IPv4 addresses away. Without them the kernel answers no datagram of
-        # VXLAN-GPE with "port unreachable", and Thrift, which listens at all addresses, can be
-        # reached from within the namespace alone.
+        """Take the interface's IPv4 addresses away, and keep them for `stop`. Raises
+        DeploymentError, which names the instance.
+
+        Without addresses the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
+        Thrift, which listens at all addresses, can be reached from within the namespace alone.
+        """
         with deploying(name, self._host):
             self._addresses = self._ip("save", "dev", self._interface)
             self._ip("flush", "dev", self._interface)
 
     def _ip(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """Run `ip -4 address` with these arguments, and return what it prints."""
         argv = ["ip", "-4", "address", *arguments]
         return self._host.run(argv, timeout_s=_TOOL_TIMEOUT_S, stdin=stdin).stdout
 

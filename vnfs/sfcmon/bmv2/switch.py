@@ -28,6 +28,7 @@ frames that are larger than any MTU."""
 _TOOL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _starts = itertools.count()
+"""Numbers for names of files: each start has files of its own."""
 
 
 def requirement() -> Requirement:
@@ -36,7 +37,8 @@ def requirement() -> Requirement:
 
 
 def version() -> str:
-    """Return what bmv2 says that it is; empty if it is not there."""
+    """Return what bmv2 prints as its version; empty if bmv2 is not there."""
+    # Without bmv2 the detail is no path of a command, so that running it fails.
     argv = [requirement().detail, "--version"]
     try:
         return run(argv, timeout_s=_TOOL_TIMEOUT_S, check=False).text.strip()
@@ -45,7 +47,7 @@ def version() -> str:
 
 
 class Bmv2Switch:
-    """A switch in a network namespace that has no address but loopback's.
+    """A switch in a network namespace that has no address but loopback's. `launch` makes it.
 
     P4Runtime listens at a socket in the host's folder. `address` names it by way of the process,
     because a socket's path may not be longer than 107 bytes. Thrift listens in the namespace.

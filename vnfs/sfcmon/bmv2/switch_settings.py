@@ -17,6 +17,7 @@ class Settings:
     """What the controlling process of one switch is to do."""
 
     program: str
+    """Value of the `Program` that the switch is to run."""
     window_ms: int = 1000
     thresholds: Thresholds = field(default_factory=Thresholds)
     """Thresholds of the first window."""

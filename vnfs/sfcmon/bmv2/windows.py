@@ -34,10 +34,10 @@ class Windows(Protocol):
     Methods raise MeasurementError, and what finsy raises."""
 
     async def begin(self) -> int:
-        """Open the first window; gives when, in Unix time (ns)."""
+        """Open the first window, and return the time when it was opened (Unix time, ns)."""
 
     async def end(self) -> dict[str, Any] | None:
-        """End the open window and open the next; gives the ended one; None if nothing is
+        """End the open window and open the next. Return the one that ended; None if nothing is
         monitored."""
 
 
@@ -78,11 +78,11 @@ class SketchWindows:
 
     async def end(self) -> dict[str, Any]:
         """Adapt the thresholds if `adaptive_flows` is set, have the switch count in the other bank,
-        then read the bank that ended and clear it."""
+        then read the bank of the window that ended, and clear it. Return that window."""
         bank, thresholds = self._banks[self._open], self._thresholds
         if self._adaptive_flows:
-            # They follow from the window that is about to end, because the next one needs them
-            # before this one has ended.
+            # They follow from what the open window has counted until now, because the next one
+            # needs them before this one has ended.
             self._thresholds = thresholds.adapted(
                 bank.packets(), bank.inserted(), self._adaptive_flows
             )
@@ -123,10 +123,11 @@ class TableWindows:
         self, switch: Switch, table_entries: Sequence[Mapping[str, Any]], overhead_bytes: int
     ) -> None:
         """`table_entries`: the knob of this name. `overhead_bytes`: what a frame has in front of
-        its IP packet; counters of bmv2 count frames."""
+        its IP packet, which is subtracted because counters of bmv2 count the bytes of frames."""
         self._switch = switch
         self._flows = [flow for each in entries(table_entries) for flow in each.flows()]
         self._overhead_bytes = overhead_bytes
+        # The counters of a new switch are 0.
         self._before = _Totals({}, [0] * UNPARSED_REASONS, 0)
 
     async def begin(self) -> int:
@@ -184,7 +185,9 @@ class _Totals:
     flows: Mapping[bytes, tuple[int, int]]
     """FlowID2 -> packets, bytes of frames."""
     unparsed: Sequence[int]
+    """Frames that were not monitored, by reason."""
     untracked: int
+    """Packets of flows without an entry."""
 
 
 def _entry(flow: Flow) -> P4TableEntry:

@@ -50,7 +50,7 @@ _CHANGE = refusals(
 
 
 class _NotFound(Exception):
-    """No such resource."""
+    """There is no such resource: 404."""
 
 
 def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
@@ -65,6 +65,7 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
     _add_errors(app)
 
     async def changed() -> None:
+        """Bring the switches to the state in the store; wait up to SETTLE_S for them."""
         await fleet.take(lambda: store.state)
         await fleet.settled(SETTLE_S)
 
@@ -92,6 +93,9 @@ def description() -> dict[str, Any]:
 
 
 def _add_state(app: FastAPI, store: Store, changed: Callable[[], Awaitable[None]]) -> None:
+    """Add the routes of all resources together. `changed` is called after each change, before it is
+    answered."""
+
     @app.get("/state", tags=["state"], operation_id="get_state")
     async def get_state() -> model.State:
         """All resources."""
@@ -114,7 +118,12 @@ def _add_collection(
     kind: type[R],
     key: Any,
 ) -> None:
-    """Add the routes of a collection: GET of all; GET, PUT and DELETE of one."""
+    """Add the routes of a collection: GET of all; GET, PUT and DELETE of one.
+
+    `collection` and `member` are its name in the plural and in the singular; `kind` is the class of
+    its resources, and `key` the type of their names. `changed` is called after each change, before
+    it is answered.
+    """
     tags: list[Any] = [collection]
 
     names = "By SPI." if collection == "paths" else "By name."
@@ -170,12 +179,14 @@ def _add_collection(
 
 
 def _add_observations(app: FastAPI, store: Store, fleet: Fleet) -> None:
+    """Add the routes that say what switches do: status, counters, flows and windows."""
     unanswered = {
         **_MISSING,
         **refusals({409: "The switch is not monitored, or does not answer"}),
     }
 
     def known(name: str) -> str:
+        """Return the name of a switch. Raises _NotFound if the state has no such switch."""
         if name not in store.state.switches:
             raise _NotFound(f"there is no switch {name}")
         return name
@@ -234,7 +245,7 @@ def _window(ended: FlowWindow) -> Window:
 
 
 class _Conflict(Exception):
-    """A resource that does not fit to others."""
+    """A resource does not fit to others: `status`, with problems."""
 
     def __init__(self, status: int, problems: list[ProblemAnswer]) -> None:
         super().__init__()
@@ -252,11 +263,14 @@ def _of_body(refused: ChangeRefused, collection: str, name: str) -> Exception:
 
 
 def _problem(found: Problem, prefix: str = "") -> ProblemAnswer:
+    """Return a problem as it is answered. `prefix` is taken off its JSON pointer."""
     where = found.where.removeprefix(prefix)
     return ProblemAnswer(where=where, message=found.message, allowed=found.allowed)
 
 
 def _add_errors(app: FastAPI) -> None:
+    """Let the app answer exceptions that routes raise with a Refusal."""
+
     @app.exception_handler(_Conflict)
     async def unfit(_: Request, error: _Conflict) -> JSONResponse:
         return refusal(error.status, "it does not fit to other resources", error.problems)

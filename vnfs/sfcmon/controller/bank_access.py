@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 
 class BankAccess:
-    """Reads and clears a switch's banks by a Thrift connection in a thread of its own, which is
-    made when it is needed. All that reads or writes raises MeasurementError."""
+    """Reads and clears a switch's banks by a Thrift connection in a thread of its own. The
+    connection is made when it is needed. All that reads or writes raises MeasurementError."""
 
     def __init__(self, name: str, thrift: model.ThriftAddress) -> None:
         self._thrift = thrift
@@ -45,7 +45,8 @@ class BankAccess:
         await self._do(do)
 
     async def read(self, bank: int) -> dict[str, Any]:
-        """Return what a window's line has of its bank, once no packet updates it any more."""
+        """Return the registers of a bank that the line of its window has: `packets`, `unparsed` and
+        `iblt`. Waits until no packet updates the bank any more."""
 
         def do() -> dict[str, Any]:
             ended = self._bank(bank)
@@ -59,8 +60,8 @@ class BankAccess:
         return await self._do(do)
 
     async def adapted(self, opened: OpenWindow, target: int) -> Thresholds:
-        """Return the thresholds of the next window, from what the open one has just before its
-        end."""
+        """Return the thresholds of the next window, which is to report about `target` flows, from
+        what the open one has counted. Call it just before that ends."""
 
         def do() -> Thresholds:
             bank = self._bank(opened.bank)
@@ -69,13 +70,13 @@ class BankAccess:
         return await self._do(do)
 
     async def look(self, opened: OpenWindow, found: FoundFlows) -> float:
-        """Read the IBLT of the open window if flows were inserted since; gives the seconds that it
-        took."""
+        """Read the IBLT of the open window if flows were inserted since it was last read, and add
+        the flows in it to `found`. Return the seconds that this took."""
         return await self._do(lambda: self._look(opened, found))
 
     def _look(self, opened: OpenWindow, found: FoundFlows) -> float:
-        """Do what `look` says, in the connection's thread. The IBLT is read only if the number of
-        flows in it has changed, or the last reading may have missed one."""
+        """Do what `look` says, in the connection's thread. The IBLT is also read if the last
+        reading may have missed a flow."""
         start_s = time.perf_counter()
         bank, size = self._bank(opened.bank), opened.sizes.iblt_cells
         inserted = bank.inserted()
@@ -84,7 +85,9 @@ class BankAccess:
             for place, (count, key, checksum) in enumerate(bank.inserted_keys()[:size]):
                 cells.set(place, (count, int.from_bytes(key, "big"), checksum, 0, 0))
             listed = listing(opened.sizes.iblt, cells, unpadded)
-            # A flow that was being inserted while the registers were read is found the next time.
+            # A flow that was being inserted while the registers were read makes the listing
+            # incomplete. Read again then; if the number of flows is still the same, they cannot be
+            # listed.
             found.settled = listed.complete or inserted == found.inserted
             found.inserted = inserted
             for flow in listed.flows:
@@ -103,6 +106,8 @@ class BankAccess:
         self._thread.shutdown(wait=False)
 
     def _bank(self, number: int) -> Bank:
+        """Return a bank, and connect if there is no connection. Only for the connection's
+        thread."""
         if self._registers is None:
             namespace = self._thrift.namespace
             self._registers = Registers(Path(namespace) if namespace else None, self._thrift.port)
@@ -114,4 +119,5 @@ class BankAccess:
             registers.close()
 
     async def _do(self, action: Callable[[], T]) -> T:
+        """Call `action` in the connection's thread, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, action)

@@ -32,8 +32,8 @@ _Asked = list[asyncio.Future[FlowWindow]]
 
 
 class Collector:
-    """Collects the windows of one switch. `run` is to be a task; `stop` ends it and the open
-    window."""
+    """Collects the windows of one switch. The fleet makes it and starts `run` as a task, which
+    lasts until `stop`. Other methods may be called meanwhile."""
 
     def __init__(
         self,
@@ -49,27 +49,33 @@ class Collector:
         self._banks = BankAccess(session.name, thrift)
         self._open: OpenWindow | None = None
         self._ended: EndedWindow | None = None
+        """A window that is over and not written yet; None: there is none."""
         self._found = FoundFlows()
         self._next = _thresholds(settings)
+        """Thresholds of the next window."""
         self._adapts = False
         """Whether the next window's thresholds follow from those of the open one."""
         self._anew = False
         """Whether what is in the banks belongs to no known window."""
         self._problem: str | None = "not begun yet"
+        """Why no windows are collected; None: they are."""
         self._asked: _Asked = []
         """Requests that wait for the end of the open window."""
         self._answered: _Asked = []
         """Requests that wait until the window that has ended is written."""
         self._wake = asyncio.Event()
+        """Ends a pause early."""
         self._stopping = False
         self.windows: deque[FlowWindow] = deque(maxlen=KEPT_WINDOWS)
+        """The last windows that were written, in order."""
         self._polls = self._missed_polls = 0
         self._longest_poll_s = 0.0
 
     # --- what others ask ---
 
     def configure(self, settings: model.Monitoring) -> None:
-        """Take new settings: thresholds and sizes hold from the next window on."""
+        """Take new settings: thresholds and sizes hold from the next window on. New thresholds, or
+        another number of flows to adapt them to, begin a new adaptation."""
         before, self._settings = self._settings, settings
         if (before.thresholds, before.adaptive_flows) != (
             settings.thresholds,
@@ -79,7 +85,7 @@ class Collector:
         self._wake.set()
 
     async def end_window(self) -> FlowWindow:
-        """End the open window now. Raises DeploymentError."""
+        """End the open window now, and return it when it is written. Raises DeploymentError."""
         if self._problem is not None:
             raise DeploymentError(f"switch {self._session.name}: {self._problem}")
         future: asyncio.Future[FlowWindow] = asyncio.get_running_loop().create_future()
@@ -94,7 +100,7 @@ class Collector:
             ) from None
 
     def flows(self) -> list[dict[str, Any]]:
-        """Return the flows that were found in the open window so far."""
+        """Return the flows that polls have found in the open window so far."""
         return self._found.described()
 
     def status(self) -> dict[str, Any]:
@@ -171,12 +177,14 @@ class Collector:
                     end_s += window_s
             if clock() >= next_poll:
                 await self._poll()
+                # Polls whose time is already over are left out.
                 missed = int((clock() - next_poll) / poll_s)
                 self._missed_polls += missed
                 next_poll += (missed + 1) * poll_s
         await self._end(asked=True)
 
     async def _pause(self, seconds: float) -> None:
+        """Wait so long, or until `_wake` is set; not at all if `seconds` is 0 or less."""
         if seconds > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -184,6 +192,7 @@ class Collector:
         self._wake.clear()
 
     async def _poll(self) -> None:
+        """Look for new flows in the open window."""
         assert self._open is not None
         took_s = await self._banks.look(self._open, self._found)
         self._polls += 1
@@ -202,10 +211,12 @@ class Collector:
             await self._begin_anew(idle)
             return
         if last.idle_bank == idle:
+            # The window in the idle bank was written. The bank may not have been cleared after it.
             await self._banks.clear(idle)
         elif self._ended is None:
             # The controller was killed, or lost the switch, before it wrote the last window that
-            # ended. Nobody knows when that was.
+            # ended. Nobody knows when that was. Its thresholds and sizes are those that this
+            # process has set, or else are taken to be those of the open window.
             before = self._open or opened
             self._ended = before.ended(time.time_ns())
             self._ended.bank, self._ended.start_ns = idle, last.end_ns
@@ -231,7 +242,8 @@ class Collector:
         self._anew = False
 
     async def _end(self, *, asked: bool = False) -> None:
-        """End the open window and begin the next one, in the bank that is clear."""
+        """End the open window and begin the next one, in the bank that is clear. `asked`: somebody
+        asked for the end, or `stop` did."""
         ended = self._open
         assert ended is not None
         if self._settings.adaptive_flows and self._adapts:
@@ -244,7 +256,7 @@ class Collector:
 
     async def _open_bank(self, bank: int) -> OpenWindow:
         """Open a window in a bank, which is clear, with the thresholds and sizes for the next
-        window."""
+        window. Return it; it is the open one from now on."""
         sizes = Sizes(**self._settings.sizes.model_dump())
         opened = OpenWindow(bank, 0, self._next, sizes)
         await self._session.open_window(opened.entry())
@@ -268,6 +280,6 @@ class Collector:
 
 
 def _thresholds(settings: model.Monitoring) -> Thresholds:
-    """Return the thresholds of the first window."""
+    """Return the thresholds of the first window with these settings."""
     thresholds = settings.thresholds
     return Thresholds(thresholds.eval_packets, share_register(thresholds.share), thresholds.packets)

@@ -27,6 +27,7 @@ class Options:
     """What the process is to do."""
 
     state: Path
+    """File that keeps the resources."""
     windows: Path
     """File to which windows are appended."""
     token_file: Path
@@ -68,6 +69,7 @@ async def _serve(
         await fleet.settled(SETTLE_S)
         await server.serve([opened])
     finally:
+        # The tasks may end from now on.
         watch.over()
         await fleet.stop()
         writing.cancel()
@@ -77,4 +79,5 @@ async def _serve(
 
 
 def _end(server: Server) -> None:
+    """Let `serve` of the server return, when a signal has come."""
     server.should_exit = True

@@ -10,14 +10,16 @@ from sfcperf.vnfs.sfcmon.controller.model import Attachment, Function, Path, Sta
 
 @dataclass(frozen=True)
 class Hop:
-    """A function on the way of a direction."""
+    """A function that packets of a direction cross."""
 
     name: str
     function: Function
     si: int
     """SI with which packets reach it; they leave it with one less."""
     entry: Attachment
+    """Where packets of the direction reach it."""
     exit: Attachment
+    """Where they leave it."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,9 @@ class Direction:
     """A path or a reverse path."""
 
     spi: int
+    """SPI of its packets."""
     path: int
-    """SPI of the resource that it is made from."""
+    """SPI of the resource that it is made from. A reverse path has another SPI than this."""
     source: str
     """Name of the endpoint where it begins."""
     source_switch: str
@@ -45,6 +48,7 @@ class Direction:
     def lookups(self) -> int:
         """How often SFFs look up a packet: once for each function, once more for a function at
         another switch than the step before, and once for the end."""
+        # The last pair leads to the destination, which is no function.
         return len(self.hops) + 1 + sum(here != there for here, there in self.switch_pairs[:-1])
 
     @property
@@ -54,7 +58,7 @@ class Direction:
 
 
 def directions(state: State) -> Iterator[Direction]:
-    """Yield the directions of all paths, whose references must be right."""
+    """Yield the directions of all paths. What paths refer to must be in the state."""
     for spi, path in state.paths.items():
         yield _direction(state, spi, path, reverse=False)
         if path.reverse_spi is not None:
@@ -83,6 +87,8 @@ def _direction(state: State, spi: int, path: Path, *, reverse: bool) -> Directio
 
 
 def _hop(name: str, function: Function, si: int, *, reverse: bool) -> Hop:
+    """Return a function on a direction. Packets of a reverse path enter it where the others
+    leave."""
     ends = (function.ingress, function.egress or function.ingress)
     entry, leave = ends[::-1] if reverse else ends
     return Hop(name, function, si, entry, leave)

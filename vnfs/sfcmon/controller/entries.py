@@ -48,10 +48,13 @@ class Entry:
 def entries(state: State) -> dict[str, list[Entry]]:
     """Switch -> its entries. The state must have no `references.problems`."""
     topology, ways = Topology(state), list(directions(state))
-    return {name: list(_entries(state, topology, ways, name)) for name in state.switches}
+    return {name: list(_of_switch(state, topology, ways, name)) for name in state.switches}
 
 
-def _entries(state: State, topology: Topology, ways: list[Direction], name: str) -> Iterator[Entry]:
+def _of_switch(
+    state: State, topology: Topology, ways: list[Direction], name: str
+) -> Iterator[Entry]:
+    """Yield all entries of the switch `name`. `ways` are the directions of all paths."""
     switch = state.switches[name]
     yield _entry("node", {}, "set_node", mac=mac_number(switch.mac), address=int(switch.address))
     for port, mtu in sorted(switch.ports.items()):
@@ -77,13 +80,15 @@ def _entry(
     priority: int = 0,
     **parameters: int,
 ) -> Entry:
+    """Make an entry. Fields and parameters are sorted, so that the same entry is equal to this one
+    when it is read from a switch."""
     # `from` is a word of Python, so callers name that parameter `from_`.
     named = sorted((name.rstrip("_"), value) for name, value in parameters.items())
     return Entry(table, tuple(sorted(key.items())), action, tuple(named), priority)
 
 
 def mac_number(mac: str) -> int:
-    """A MAC address as tables have it."""
+    """Return a MAC address as a number, as tables have it."""
     return int(mac.replace(":", ""), 16)
 
 
@@ -91,6 +96,8 @@ def mac_number(mac: str) -> int:
 
 
 def _stations(state: State, topology: Topology, name: str) -> Iterator[Entry]:
+    """Yield the entries by which a switch delivers packets to endpoints: its own, and those of
+    switches that links lead to."""
     for _, endpoint in sorted(state.endpoints.items()):
         key: dict[str, Any] = {"mac": mac_number(endpoint.mac)}
         if endpoint.switch == name:
@@ -102,7 +109,7 @@ def _stations(state: State, topology: Topology, name: str) -> Iterator[Entry]:
 
 
 def _tunnel(state: State, topology: Topology, name: str, other: str) -> dict[str, int]:
-    """Parameters of an action that sends packets to another switch."""
+    """Return parameters of an action by which the switch `name` sends packets to another one."""
     step, far = topology.next(name, other), state.switches[other]
     assert step is not None, "references.problems refuses paths that links do not connect"
     return {"port": step.port, "mac": mac_number(far.mac), "address": int(far.address)}
@@ -112,8 +119,9 @@ def _tunnel(state: State, topology: Topology, name: str, other: str) -> dict[str
 
 
 def _path(state: State, topology: Topology, direction: Direction, name: str) -> Iterator[Entry]:
-    """Yield the entries of a direction at one switch. A packet is looked up where it comes from,
-    and where its next function is."""
+    """Yield the entries of a direction at the switch `name`. A packet is looked up where it comes
+    from, and where its next function is."""
+    # The switch and the port at which packets come from the step before.
     here, port = direction.source_switch, state.endpoints[direction.source].port
     for hop in direction.hops:
         there = hop.function.switch
@@ -136,13 +144,14 @@ def _path(state: State, topology: Topology, direction: Direction, name: str) -> 
 
 
 def _arrival(topology: Topology, here: str, there: str) -> int:
-    """The port by which packets from another switch come in."""
+    """Return the port by which packets from the switch `here` come in at the switch `there`."""
     step = topology.last(here, there)
     assert step is not None
     return step.far_port
 
 
 def _to_function(key: dict[str, Any], hop: Hop, came_from: int) -> Entry:
+    """Return the entry that hands packets which came in at the port `came_from` to a function."""
     where = {"port": hop.entry.port, "mac": mac_number(hop.entry.mac), "from_": came_from}
     if hop.entry.address is not None:
         where["address"] = int(hop.entry.address)
@@ -163,6 +172,7 @@ def _returns(direction: Direction, name: str) -> Iterator[Entry]:
 
 
 def _rule(rule: Rule, initial_si: dict[int, int]) -> Entry:
+    """Return the entry of a rule. `initial_si`: SPI of a direction -> SI with which it begins."""
     key = match_key(rule.match) | {"port": rule.port}
     if rule.path is None:
         return _entry("rules", key, "bypass", priority=rule.priority)

@@ -22,14 +22,16 @@ _STOP_TIMEOUT_S = 5.0
 
 
 class Fleet:
-    """Makes the switches what the state says. `run` is to be a task."""
+    """Makes the switches what the state says. `take` hands it each new state; `run`, a task, writes
+    to the switches; `stop` ends windows and connections."""
 
     def __init__(self, log: WindowLog, watch: Watch) -> None:
-        """`watch` is over before `stop`."""
+        """`watch` supervises the tasks of sessions and collectors; it is over before `stop`."""
         self._log = log
         self._watch = watch
         self._sessions: dict[str, tuple[Session, asyncio.Task[None]]] = {}
         self._collectors: dict[str, tuple[Collector, asyncio.Task[None]]] = {}
+        # How many states were taken, and how many of them `run` is done with.
         self._asked = self._done = 0
         self._taking = asyncio.Lock()
         self._wake = asyncio.Event()
@@ -40,8 +42,8 @@ class Fleet:
     async def take(self, current: Callable[[], State]) -> None:
         """Take what `current` gives as the state from now on; `settled` says when it was
         written."""
-        # States are taken one after the other, so that an older one does not come after a newer
-        # one.
+        # States are taken one after the other. Each is asked for only when its turn has come, so
+        # that an older one does not come after a newer one.
         async with self._taking:
             await self._take(current())
 
@@ -87,15 +89,16 @@ class Fleet:
 
     async def settled(self, timeout_s: float) -> None:
         """Wait until all switches that answer have what the state says, or the time is over."""
-        wanted = self._asked
+        request = self._asked
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s), self._news:
-                await self._news.wait_for(lambda: self._done >= wanted)
+                await self._news.wait_for(lambda: self._done >= request)
 
     # --- its life ---
 
     async def run(self) -> None:
-        """Write to switches, whenever there is something to write, until it is cancelled."""
+        """Write to switches, whenever there is something to write, until it is cancelled. A switch
+        for which that fails is tried again after RETRY_S at the latest."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(RETRY_S):
@@ -109,6 +112,7 @@ class Fleet:
                 # out of the next phases.
                 behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
+                # Nobody waits for switches that failed.
                 self._done = request
                 self._news.notify_all()
 
@@ -122,6 +126,7 @@ class Fleet:
             await self._finish(task)
 
     async def _end_collector(self, name: str) -> None:
+        """End the collector of a switch, if it has one, and the open window with it."""
         if name in self._collectors:
             collector, task = self._collectors.pop(name)
             collector.stop()

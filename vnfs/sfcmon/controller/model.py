@@ -37,18 +37,21 @@ _KEY = WithJsonSchema({"type": "string", "pattern": f"^{_DIGITS}$"})
 
 
 def _number(key: object) -> object:
-    """The number that a key of a JSON object is, which is text."""
+    """Return the number that a key of a JSON object, which is text, stands for. All else is
+    returned as it is, for the next check."""
     return int(key) if isinstance(key, str) and re.fullmatch(_DIGITS, key) else key
 
 
 def _text(value: object) -> str:
-    """The classes of ipaddress also take integers and bytes."""
+    """Return a string and refuse all else, since classes of ipaddress also take integers and
+    bytes."""
     if not isinstance(value, str):
         raise ValueError("a string is needed")
     return value
 
 
 def _unicast(mac: str) -> str:
+    """Return a MAC address in lower case. Refuse one that no interface has."""
     mac = mac.lower()
     if int(mac[:2], 16) & _MULTICAST:
         raise ValueError("this is a multicast address; a unicast one is needed")
@@ -58,6 +61,7 @@ def _unicast(mac: str) -> str:
 
 
 def _network(value: object) -> object:
+    """Return the prefix of a text; one that was parsed already is returned as it is."""
     if isinstance(value, IPv4Network | IPv6Network):
         return value
     if "%" in (text := _text(value)):
@@ -155,6 +159,7 @@ class Function(Resource):
 
     @model_validator(mode="after")
     def _addresses_for_gpe(self) -> Function:
+        """Refuse an attachment that has no address with `gpe`, or has one otherwise."""
         for name, end in self.attachments.items():
             if (end.address is not None) != (self.transport == "gpe"):
                 verb = "needs" if self.transport == "gpe" else "has no"

@@ -94,7 +94,8 @@ def _references(state: State) -> Iterator[tuple[str, str, str]]:
 
 
 def _uses(state: State) -> Iterator[tuple[str, str, int, Kind]]:
-    """JSON pointer, switch, port and its kind, of all that is attached to a port."""
+    """Yield, for all that is attached to a port: its JSON pointer, the switch, the port, and the
+    kind that the port must have."""
     kinds = {"nsh": Kind.NSH, "gpe": Kind.UNDERLAY, "plain": Kind.PLAIN}
     for name, endpoint in state.endpoints.items():
         yield f"/endpoints/{name}/port", endpoint.switch, endpoint.port, Kind.ENDPOINT
@@ -108,6 +109,8 @@ def _uses(state: State) -> Iterator[tuple[str, str, int, Kind]]:
 
 
 def _ports(state: State) -> Iterator[Problem]:
+    """Yield a problem for each port that is of the wrong kind, that its switch does not have, or
+    that is taken."""
     used: dict[tuple[str, int], str] = {}
     for where, switch, port, kind in _uses(state):
         known = state.switches[switch].ports
@@ -122,14 +125,15 @@ def _ports(state: State) -> Iterator[Problem]:
 
 def _addresses(state: State) -> Iterator[Problem]:
     """Yield a problem for each value that must be unique and is there twice."""
-    found: dict[object, str] = {}
+    places: dict[object, str] = {}
     for where, value in _unique(state):
-        if (other := found.setdefault(value, where)) != where:
+        if (other := places.setdefault(value, where)) != where:
             yield Problem(where, f"{value[-1]} is taken: {other}")
 
 
 def _unique(state: State) -> Iterator[tuple[str, tuple[str, object]]]:
-    """Yield each value that must be unique: its JSON pointer, and kind and value."""
+    """Yield, for each value that must be unique among those of its kind: its JSON pointer, and
+    (kind, value)."""
     for name, switch in state.switches.items():
         yield f"/switches/{name}/mac", ("mac", switch.mac)
         yield f"/switches/{name}/address", ("address", switch.address)
@@ -144,12 +148,15 @@ def _unique(state: State) -> Iterator[tuple[str, tuple[str, object]]]:
 
 
 def _links(state: State) -> Iterator[Problem]:
+    """Yield a problem for each link from a switch to itself."""
     for name, link in state.links.items():
         if link.ends[0].switch == link.ends[1].switch:
             yield Problem(f"/links/{name}/ends/1/switch", "both ends are at the same switch")
 
 
 def _monitoring(state: State) -> Iterator[Problem]:
+    """Yield a problem for each monitoring of a switch that has no sketches, or whose registers
+    cannot be read."""
     for name, monitoring in state.monitoring.items():
         switch, where = state.switches[name], f"/monitoring/{name}"
         if switch.program is not Program.SKETCHES:
@@ -171,6 +178,8 @@ def _monitoring(state: State) -> Iterator[Problem]:
 
 
 def _paths(state: State) -> Iterator[Problem]:
+    """Yield problems of paths: functions that do not fit the chain, a destination that is the
+    source, an initial SI that is too small."""
     for spi, path in state.paths.items():
         yield from _hops(state, spi, path)
         where = f"/paths/{spi}"
@@ -186,6 +195,8 @@ def _paths(state: State) -> Iterator[Problem]:
 
 
 def _hops(state: State, spi: int, path: Path) -> Iterator[Problem]:
+    """Yield a problem if a path has more or fewer functions than its chain, else one for each
+    function of another type."""
     types, where = state.chains[path.chain].types, f"/paths/{spi}/hops"
     if len(types) != len(path.hops):
         yield Problem(
@@ -195,11 +206,11 @@ def _hops(state: State, spi: int, path: Path) -> Iterator[Problem]:
         )
         return
     for place, (name, wanted) in enumerate(zip(path.hops, types, strict=True)):
-        if (found := state.functions[name].type) != wanted:
+        if (actual := state.functions[name].type) != wanted:
             alike = [each for each, function in state.functions.items() if function.type == wanted]
             yield Problem(
                 f"{where}/{place}",
-                f"{name!r} is of type {found!r}, but chain {path.chain!r} has {wanted!r} here",
+                f"{name!r} is of type {actual!r}, but chain {path.chain!r} has {wanted!r} here",
                 allowed=_listed(alike),
             )
 
@@ -225,6 +236,7 @@ def _lookups(state: State) -> Iterator[Problem]:
             for here, there in direction.switch_pairs
             if here != there and topology.next(here, there) is None
         ]
+        # One problem for each direction is enough.
         for here, there in apart[:1]:
             yield Problem(
                 f"/paths/{direction.path}",
@@ -242,7 +254,7 @@ def _lookups(state: State) -> Iterator[Problem]:
 def _proxies(state: State) -> Iterator[Problem]:
     """Yield a problem for each port by which packets of several paths return from a function behind
     the SFC proxy: the port alone tells their path."""
-    found: dict[tuple[str, int], str] = {}
+    users: dict[tuple[str, int], str] = {}
     for direction in directions(state):
         for hop in direction.hops:
             if hop.function.transport != "plain":
@@ -250,7 +262,7 @@ def _proxies(state: State) -> Iterator[Problem]:
             path = f"/paths/{direction.path}"
             here = f"SPI {direction.spi}, SI {hop.si}"
             port = (hop.function.switch, hop.exit.port)
-            if (other := found.setdefault(port, here)) != here:
+            if (other := users.setdefault(port, here)) != here:
                 yield Problem(
                     path,
                     f"function {hop.name!r} is behind the SFC proxy, and packets of {other} return "
@@ -267,7 +279,7 @@ def _rules(state: State) -> Iterator[Problem]:
     """Yield problems of rules: a port that is no endpoint's, the same match twice, a path that does
     not begin there."""
     by_spi = {direction.spi: direction for direction in directions(state)}
-    found: dict[object, str] = {}
+    places: dict[object, str] = {}
     for name, rule in state.rules.items():
         where = f"/rules/{name}"
         known = state.switches[rule.switch].ports
@@ -280,7 +292,7 @@ def _rules(state: State) -> Iterator[Problem]:
             )
             continue
         key = (rule.switch, rule.port, rule.priority, tuple(match_key(rule.match).items()))
-        if (other := found.setdefault(key, where)) != where:
+        if (other := places.setdefault(key, where)) != where:
             yield Problem(
                 where, f"{other} has the same port and priority and matches the same packets"
             )
@@ -291,6 +303,8 @@ def _rules(state: State) -> Iterator[Problem]:
 def _rule_path(
     state: State, name: str, rule: Rule, by_spi: dict[int, Direction]
 ) -> Iterator[Problem]:
+    """Yield a problem if the path of a rule does not exist, or does not begin at the rule's port.
+    `by_spi`: all directions by their SPI."""
     where = f"/rules/{name}/path"
     assert rule.path is not None
     direction = by_spi.get(rule.path)
@@ -307,6 +321,7 @@ def _rule_path(
 
 
 def _room(state: State) -> Iterator[Problem]:
+    """Yield a problem for each table of a switch that has no room for its entries."""
     for name, wanted in entries(state).items():
         for table, count in Counter(entry.table for entry in wanted).items():
             if count > (most := ROOM.get(table, count)):
@@ -318,13 +333,16 @@ def _room(state: State) -> Iterator[Problem]:
 
 
 def _listed(names: Iterable[str]) -> str:
+    """Return names in order, as text for `allowed`."""
     return _first(sorted(names))
 
 
 def _numbers(numbers: Iterable[int]) -> str:
+    """Return numbers in order, as text for `allowed`."""
     return _first([str(number) for number in sorted(numbers)])
 
 
 def _first(words: list[str]) -> str:
+    """Return the first words, and how many more there are, as text."""
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return ", ".join(words[:_SHOWN]) + more or "there are none yet"

@@ -34,26 +34,33 @@ _ENTRIES_AT_ONCE = 500
 
 class Session:
     """Keeps connected to a switch, loads its program if it has another one or none, and writes
-    what differs from the wanted entries. `run` is to be a task."""
+    what differs from the wanted entries. The fleet makes one for each switch, starts `run` as a
+    task, and calls `want` and `write`."""
 
     def __init__(self, name: str, switch: model.Switch, news: Callable[[], None]) -> None:
         """`news` is called when the switch can be written to again."""
         self.name = name
         self._switch = switch
         self.wanted: Sequence[Entry] = ()
+        """Entries that the switch must have."""
         self._news = news
         self._p4: Switch | None = None
+        """The connection; None while this controller is not the primary one of the switch."""
         self._actual: list[Entry] | None = None
         """Entries of the switch; None: not known."""
         self._problem: str | None = "not connected yet"
+        """Why the switch is not in sync; None: it is."""
         self._since_ns = time.time_ns()
+        """When this problem began, or ended; Unix time."""
         self._lock = asyncio.Lock()
         self._was_new = False
+        """Whether the switch turned out to be new since `take_was_new` was called."""
         self.usable = asyncio.Event()
-        """Set while the switch is connected and this controller is its primary."""
+        """Set while the switch is connected and this controller is its primary, from the first
+        `write` on."""
 
     def serves(self, switch: model.Switch) -> bool:
-        """Whether this is the connection for a switch that is described so."""
+        """Whether this connection is right for a switch with this description."""
         described = self._switch
         return (described.p4runtime, described.device, described.program) == (
             switch.p4runtime,
@@ -111,11 +118,14 @@ class Session:
                 await connection.__aexit__(None, None, None)
 
     def _begin(self, connection: Switch) -> None:
+        """Take a connection on which this is the primary controller. What the switch has is not
+        known yet."""
         self._p4, self._actual = connection, None
         self._note("its tables were not read yet")
         self._news()
 
     def _note(self, problem: str | None) -> None:
+        """Note what is wrong with the switch (None: nothing), and since when."""
         if problem != self._problem:
             self._problem, self._since_ns = problem, time.time_ns()
 
@@ -153,7 +163,8 @@ class Session:
                 self._note("its tables are being written")
 
     async def write(self, phase: Phase) -> bool:
-        """Write what this phase must; False if that fails, and then the status says why."""
+        """Write what this phase must, and return True; False if that fails or the switch is not
+        connected, and then the status says why."""
         async with self._lock:
             if self._p4 is None:
                 return False
@@ -174,6 +185,7 @@ class Session:
         first."""
         if self._actual is None:
             self._actual = await self._read()
+            # A controller writes `node` into each switch.
             self._was_new |= not any(entry.table == "node" for entry in self._actual)
         todo = updates(phase, self._actual, self.wanted)
         for write, some in (
@@ -186,8 +198,9 @@ class Session:
         self._actual = applied(self._actual, todo)
 
     async def _read(self) -> list[Entry]:
-        found = [of_p4(e) for table in everything() for e in await read(self.primary, table)]
-        return [entry for entry in found if entry is not None]
+        """Read all entries of the controller's tables."""
+        entries = [of_p4(e) for table in everything() for e in await read(self.primary, table)]
+        return [entry for entry in entries if entry is not None]
 
     # --- counters ---
 
@@ -200,8 +213,8 @@ class Session:
     # --- windows ---
 
     def take_was_new(self) -> bool:
-        """Whether the switch turned out to be new since this was last asked; then its registers are
-        0."""
+        """Return whether the switch turned out to be new since this was last asked, and forget it.
+        The registers of a new switch are 0."""
         was_new, self._was_new = self._was_new, False
         return was_new
 
@@ -212,13 +225,13 @@ class Session:
 
         with self._deployment_errors():
             entry = P4TableEntry("window", is_default_action=True)
-            [found] = await read(self.primary, entry)
-        assert isinstance(found.action, Action)
-        return {name: int(value) for name, value in found.action.args.items()}
+            [opened] = await read(self.primary, entry)
+        assert isinstance(opened.action, Action)
+        return {name: int(value) for name, value in opened.action.args.items()}
 
     async def open_window(self, entry: P4TableEntry) -> None:
-        """Write the table `window`, which opens a window. Raises DeploymentError; it may have been
-        written all the same."""
+        """Write the table `window`, which opens a window. Raises DeploymentError; the window may
+        have been opened all the same."""
         with self._deployment_errors():
             await self.primary.modify([entry])
 
@@ -265,7 +278,7 @@ class _FailureLog(logging.Handler):
 
 
 def _words(error: Exception) -> str:
-    """Return the first line of what went wrong."""
+    """Return in one line what went wrong."""
     from finsy import GRPCStatusCode, P4ClientError
 
     if isinstance(error, TimeoutError):

@@ -57,7 +57,7 @@ class Store:
         os.close(self._lock)
 
     async def put(self, collection: str, name: str | int, resource: Resource) -> bool:
-        """Create a resource, or replace it; gives whether it was created.
+        """Create a resource, or replace it. Return whether it was created.
 
         Raises ChangeRefused, EnvironmentLacks.
         """
@@ -69,9 +69,9 @@ class Store:
     async def delete(self, collection: str, name: str | int) -> None:
         """Remove a resource. Raises KeyError, ChangeRefused, EnvironmentLacks."""
         async with self._turn:
-            left = dict(getattr(self.state, collection))
-            del left[name]
-            await self._change(collection, left)
+            remaining = dict(getattr(self.state, collection))
+            del remaining[name]
+            await self._change(collection, remaining)
 
     async def replace(self, state: State) -> None:
         """Replace all resources at once. Raises ChangeRefused, EnvironmentLacks."""
@@ -79,9 +79,12 @@ class Store:
             await self._take(state)
 
     async def _change(self, collection: str, resources: dict[Any, Any]) -> None:
+        """Replace a collection of the state. Raises ChangeRefused, EnvironmentLacks."""
         await self._take(self.state.model_copy(update={collection: resources}))
 
     async def _take(self, state: State) -> None:
+        """Check a state, write it into the file, and only then make it the state. Raises
+        ChangeRefused, EnvironmentLacks."""
         found = await asyncio.to_thread(problems, state)
         if found:
             raise ChangeRefused(found)

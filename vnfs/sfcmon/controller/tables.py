@@ -39,11 +39,11 @@ class TableUpdates:
 def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> TableUpdates:
     """Return what a phase writes to a switch that has the entries `actual` and must have
     `wanted`."""
-    here = {entry.identity: entry for entry in actual}
-    there = {entry.identity: entry for entry in wanted}
-    new = [entry for key, entry in there.items() if key not in here]
-    changed = [e for key, e in there.items() if key in here and here[key] != e]
-    old = [entry for key, entry in here.items() if key not in there]
+    present = {entry.identity: entry for entry in actual}
+    required = {entry.identity: entry for entry in wanted}
+    new = [entry for key, entry in required.items() if key not in present]
+    changed = [e for key, e in required.items() if key in present and present[key] != e]
+    old = [entry for key, entry in present.items() if key not in required]
     # A default action can be changed, but neither inserted nor deleted.
     changed += [entry for entry in new if entry.table in DEFAULT_ACTIONS]
     new = [entry for entry in new if entry.table not in DEFAULT_ACTIONS]
@@ -60,15 +60,16 @@ def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> T
 
 
 def applied(entries: Iterable[Entry], written: TableUpdates) -> list[Entry]:
-    """The entries after these updates."""
-    kept = {entry.identity: entry for entry in entries}
+    """Return the entries of a switch that had `entries`, after these updates."""
+    present = {entry.identity: entry for entry in entries}
     for entry in written.delete:
-        kept.pop(entry.identity)
-    return list((kept | {e.identity: e for e in written.insert + written.modify}).values())
+        present.pop(entry.identity)
+    return list((present | {e.identity: e for e in written.insert + written.modify}).values())
 
 
 def everything() -> list[P4TableEntry]:
-    """Return what to read for all entries of the controller's tables."""
+    """Return one entity for each of the controller's tables, with which finsy reads all entries of
+    the table."""
     from finsy import P4TableEntry
 
     return [P4TableEntry(table, is_default_action=table in DEFAULT_ACTIONS) for table in TABLES]

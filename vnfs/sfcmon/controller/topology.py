@@ -32,6 +32,7 @@ class Topology:
         for link in state.links.values():
             for here, far in (link.ends, link.ends[::-1]):
                 self._steps[here.switch].append(Step(far.switch, here.port, far.port))
+        # Destination -> switch -> its first step; filled in by `next`.
         self._ways: dict[str, dict[str, Step]] = {}
 
     def next(self, switch: str, destination: str) -> Step | None:

@@ -54,7 +54,7 @@ class OpenWindow:
         )
 
     def ended(self, end_ns: int, *, asked: bool = False) -> EndedWindow:
-        """Return the window as it is when it has ended."""
+        """Return the window as one that has ended. `asked`: somebody asked for its end."""
         return EndedWindow(**vars(self), end_ns=end_ns, asked=asked)
 
 

@@ -39,6 +39,7 @@ class WindowPosition:
     def of(cls, event: Mapping[str, Any]) -> WindowPosition:
         """Return the position after a line of the file. Raises KeyError, TypeError."""
         if event["event"] == "opened":
+            # The line is about the window that is open now: it has the number after the last one.
             return cls(event["number"] - 1, 1 - event["bank"], event["start_ns"])
         return cls(event["number"], event["bank"], event["end_ns"])
 

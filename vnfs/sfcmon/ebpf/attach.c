@@ -23,9 +23,11 @@ static struct {
 	int index; /* of the interface */
 	struct sfcmon_port settings;
 } ports[SFCMON_PORTS];
+/* Number of `ports`, and of those that the program is attached to, from the first on. */
 static unsigned int port_count, attached;
 
-/* Open the programs. Only the one for ports, or the one for a function, is to be loaded. */
+/* Open the programs, of which only the one for ports, or the one for a function, will be loaded.
+ * Returns NULL after complain(). */
 static struct bpf_object *open_only(bool at_ports)
 {
 	skeleton = sfcmon_bpf__open();

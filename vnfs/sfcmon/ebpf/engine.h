@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel side and the user side of sfc-sfcmon share: registers of docs/reference/sfcmon.md. */
+/* What the kernel side and the user side of sfc-sfcmon share: the registers of
+ * docs/reference/sfcmon.md. */
 #pragma once
 
 #include <linux/types.h>

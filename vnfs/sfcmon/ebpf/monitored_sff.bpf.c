@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The program of sfc-sff with SFCMon between classifier and SFF (Fig. 1 of the paper). It uses the maps of
- * the sfc-sff that runs. */
+/* The program of sfc-sff with SFCMon between classifier and SFF (Fig. 1 of the paper). It uses the
+ * maps of the sfc-sff that runs. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

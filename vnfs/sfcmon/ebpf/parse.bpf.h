@@ -7,6 +7,10 @@
 
 #define SFCMON_PARSED SFCMON_REASONS /* the frame is a packet */
 
+/* All functions here return SFCMON_PARSED, or why the frame is not monitored (enum
+ * sfcmon_reason). */
+
+/* Read the IP packet: the key but for the path, and the size. */
 static __always_inline int read_ip(struct cursor cursor, const bool ipv4,
 				   struct sfcmon_packet *packet)
 {
@@ -17,6 +21,7 @@ static __always_inline int read_ip(struct cursor cursor, const bool ipv4,
 		return header == HEADER_TRUNCATED ? SFCMON_TRUNCATED : SFCMON_IP;
 	packet->words = ipv4 ? SFCMON_IPV4_WORDS : SFCMON_IPV6_WORDS;
 	packet->bytes = ip.header_bytes + ip.payload_bytes;
+	/* These are the bytes 4 and 5 of the key. */
 	packet->flow[1] = ip.protocol | ip.version << 8;
 #pragma unroll
 	for (int i = 0; i < (ipv4 ? 2 : 8); i++)
@@ -34,7 +39,7 @@ static __always_inline int read_ip(struct cursor cursor, const bool ipv4,
 	}
 }
 
-/* The outer headers, and the NSH. `*next` becomes its next protocol. */
+/* Read the outer headers, and the path from the NSH. `*next` becomes the NSH's next protocol. */
 static __always_inline int read_path(struct cursor *cursor, struct sfcmon_packet *packet,
 				     __u8 *next)
 {
@@ -59,7 +64,7 @@ static __always_inline int read_path(struct cursor *cursor, struct sfcmon_packet
 	return SFCMON_PARSED;
 }
 
-/* What the NSH carries. */
+/* Read what the NSH carries: a protocol of this number. */
 static __always_inline int read_inner(struct cursor cursor, __u8 next, struct sfcmon_packet *packet)
 {
 	__u16 ethertype;
@@ -74,8 +79,8 @@ static __always_inline int read_inner(struct cursor cursor, __u8 next, struct sf
 	return SFCMON_NOT_IP;
 }
 
-/* SFCMON_PARSED, or why the frame is not monitored. `path`: SPI << 8 | SI of an Ethernet frame whose
- * NSH is only just about to be written; 0: the frame has its NSH, with all that precedes it. */
+/* Read a frame to `packet`. `path`: SPI << 8 | SI of an Ethernet frame whose NSH is only just about
+ * to be written; 0: the frame has its NSH, with all that precedes it. */
 static __always_inline int parse(const void *start, const void *end, __u32 path,
 				 struct sfcmon_packet *packet)
 {
@@ -91,13 +96,15 @@ static __always_inline int parse(const void *start, const void *end, __u32 path,
 	return reason == SFCMON_PARSED ? read_inner(cursor, next, packet) : reason;
 }
 
-/* Global, so that the verifier looks at them once. */
+/* parse() for XDP. The function is global, so that the verifier looks at it once. It then assumes
+ * that `packet` may be NULL, so that must be checked. */
 __noinline int sfcmon_parse(struct xdp_md *ctx, __u32 path, struct sfcmon_packet *packet)
 {
 	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)
 		      : SFCMON_TRUNCATED;
 }
 
+/* The same for tc. */
 __noinline int sfcmon_parse_skb(struct __sk_buff *ctx, __u32 path, struct sfcmon_packet *packet)
 {
 	return packet ? parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, path, packet)

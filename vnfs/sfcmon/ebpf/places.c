@@ -11,6 +11,9 @@
 #define MOST_SPI 0xffffff
 #define MOST_SI 255
 
+/* The functions below read the value of a part KEY=VALUE to the port. A wrong value ends the
+ * tool. */
+
 static void read_address(struct sfcmon_port *port, const char *key, const char *value)
 {
 	if (inet_pton(AF_INET, value, &port->address) != 1)
@@ -34,13 +37,14 @@ static void read_protocol(struct sfcmon_port *port, const char *key, const char 
 {
 	static const char *const names[] = { "icmp", "tcp", "udp", NULL };
 	static const __u8 numbers[] = { IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP };
-	int found = find_word(names, value, strlen(value));
+	int place = find_word(names, value, strlen(value));
 
-	if (found < 0)
+	if (place < 0)
 		refuse("%s=%s: icmp, tcp or udp", key, value);
-	port->protocol = numbers[found];
+	port->protocol = numbers[place];
 }
 
+/* `key` is source or destination. */
 static void read_network(struct sfcmon_port *port, const char *key, const char *value)
 {
 	bool is_source = key[0] == 's';
@@ -58,6 +62,7 @@ static void read_network(struct sfcmon_port *port, const char *key, const char *
 		refuse("%s=%s: no bits behind the prefix", key, value);
 }
 
+/* `key` is source-port or destination-port. */
 static void read_port(struct sfcmon_port *port, const char *key, const char *value)
 {
 	long number;
@@ -86,7 +91,7 @@ static const struct {
 	{ "destination-port", SFCMON_PORT_RULE, read_port },
 };
 
-/* Read KEY=VALUE of a port. */
+/* Read KEY=VALUE, a part of a port whose kind is known. A wrong part ends the tool. */
 static void read_part(struct sfcmon_port *port, char *part)
 {
 	char *value = strchr(part, '=');

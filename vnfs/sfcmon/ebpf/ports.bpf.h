@@ -20,7 +20,9 @@
 /* By ifindex. */
 TABLE(ports, BPF_MAP_TYPE_HASH, SFCMON_PORTS, __u32, struct sfcmon_port, 0);
 
-/* Packets for other nodes, and such between endpoints that bypass the chain. */
+/* Is this a packet of the underlay that the SFF of this node, which has the address, does not
+ * look up? Those are packets for other nodes, and Ethernet frames in VXLAN-GPE, which bypass the
+ * chain. */
 static __always_inline bool is_in_transit(struct __sk_buff *skb, __be32 address)
 {
 	struct {
@@ -40,8 +42,9 @@ static __always_inline bool is_in_transit(struct __sk_buff *skb, __be32 address)
 	       vxlan_gpe_carries(&tunnel.vxlan, VXLAN_GPE_NEXT_ETHERNET);
 }
 
-/* Packets without ports, and all fragments, have the ports 0, as Open vSwitch sees them; they enter the
- * chain as well (drivers/local/sff/match_fields.py). */
+/* Does a packet have the ports of a rule? Packets without ports, and all fragments, have the ports
+ * 0, as Open vSwitch sees them, and always match: they enter the chain as well
+ * (drivers/local/sff/match_fields.py). */
 static __always_inline bool ports_match(struct __sk_buff *skb, const struct iphdr *ip,
 					const struct sfcmon_port *port)
 {
@@ -56,7 +59,8 @@ static __always_inline bool ports_match(struct __sk_buff *skb, const struct iphd
 	       (!port->destination_port || port->destination_port == both[1]);
 }
 
-/* A rule that leaves all open matches by the EtherType alone. */
+/* Does a packet match the rule of a port? If the rule leaves all fields open, the EtherType alone
+ * decides, and the IP header need not be good. */
 static __always_inline bool matches(struct __sk_buff *skb, const struct sfcmon_port *port)
 {
 	bool has_ports = port->source_port || port->destination_port;
@@ -73,7 +77,8 @@ static __always_inline bool matches(struct __sk_buff *skb, const struct sfcmon_p
 	       (!has_ports || ports_match(skb, &ip, port));
 }
 
-/* `path` becomes SPI << 8 | SI of a packet that has no NSH yet. */
+/* Does the SFF look up this packet? `*path` becomes SPI << 8 | SI of one that has no NSH yet, and
+ * stays as it is for others. */
 static __always_inline bool is_looked_up(struct __sk_buff *skb, __u32 *path)
 {
 	__u32 ifindex = skb->ifindex;
@@ -92,7 +97,8 @@ static __always_inline bool is_looked_up(struct __sk_buff *skb, __u32 *path)
 	}
 }
 
-/* Make headers readable that the kernel keeps elsewhere. -1: there are none. */
+/* Make headers readable that the kernel keeps outside of the linear part of the packet. Returns 0
+ * if more can be read now, else an error: -1 if all headers could be read before. */
 static __always_inline int make_accessible(struct __sk_buff *skb)
 {
 	__u32 bytes = skb->len < PORTS_HEADERS ? skb->len : PORTS_HEADERS;

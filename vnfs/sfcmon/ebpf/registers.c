@@ -27,7 +27,7 @@ static struct sfcmon_counters *cms;
 static __u64 *bloom;
 static struct sfcmon_cell *iblt;
 static size_t cms_elements, bloom_words, iblt_cells; /* of a bank */
-static struct sfcmon_work *before, *now; /* of the CPUs */
+static struct sfcmon_work *before, *now; /* one of each CPU, for wait_for_packets() */
 static size_t cpus; /* CPUs that there may be */
 
 static struct bpf_map *map_of(const char *name)
@@ -76,6 +76,7 @@ int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool ta
 	error = bpf_map__set_initial_value(map_of(SFCMON_SIZES), &initial, sizeof(initial));
 	if (error)
 		complain("cannot set the sizes of the registers: %s", strerror(-error));
+	/* Each CPU has an IBLT of its own. */
 	return error || set_size("cms", cms_elements * sizeof(*cms), 1) ||
 			       set_size("bloom", bloom_words * sizeof(*bloom), 1) ||
 			       set_size("iblt", iblt_cells * sizeof(*iblt), cpus)
@@ -122,7 +123,7 @@ int registers_open(const struct thresholds *thresholds)
 	return 0;
 }
 
-/* Return the cells of a CPU in a bank. */
+/* Return the cells of the IBLT of a CPU in a bank. */
 static struct sfcmon_cell *part_of(size_t cpu, int bank)
 {
 	return &iblt[(cpu * SFCMON_BANKS + (size_t)bank) * iblt_cells];
@@ -164,7 +165,8 @@ static void pause_ns(long nanoseconds)
 	nanosleep(&time, NULL);
 }
 
-/* Read which CPUs are at a packet. Returns 0, or an error after complain(). */
+/* Read which CPUs are at a packet: an element of `works` for each. Returns 0, or an error after
+ * complain(). */
 static int read_work(struct sfcmon_work *works)
 {
 	__u32 only = 0;
@@ -204,6 +206,7 @@ int registers_switch(const struct thresholds *thresholds)
 
 	if (clear(next))
 		return -1;
+	/* Packets meet the thresholds as soon as the bank is active. */
 	set_thresholds(next, thresholds);
 	__atomic_store_n(&state->active, (__u32)next, __ATOMIC_SEQ_CST);
 	return wait_for_packets() ? -1 : ended;
@@ -215,6 +218,7 @@ __u64 registers_inserted(void)
 
 	for (size_t i = 0; i < iblt_cells; i++)
 		sum += cell_at(i, (int)state->active).count;
+	/* Each flow is in so many cells. */
 	return sum / iblt_hashes;
 }
 
@@ -234,6 +238,7 @@ static void print_cell(size_t place, const struct sfcmon_cell *cell, FILE *out)
 		cell->packets, cell->bytes);
 }
 
+/* Print the thresholds, and the cells of the IBLT that are not 0. */
 static void print_sketches(int bank, FILE *out)
 {
 	const struct sfcmon_bank *registers = &state->banks[bank];

@@ -18,9 +18,9 @@
 #define MOST_LINKS (SFF_PORTS + 1)
 #define SETTINGS ".bss"
 
-static struct monitored_sff_bpf *skeleton;
-static struct kernel_program original;
-static int links[MOST_LINKS];
+static struct monitored_sff_bpf *skeleton; /* the program that monitors */
+static struct kernel_program original; /* the one that sfc-sff itself has loaded */
+static int links[MOST_LINKS]; /* by which it is attached to the interfaces */
 static unsigned int link_count;
 
 static bool is_sff(const struct kernel_program *program)
@@ -41,8 +41,8 @@ static bool has_map(const struct kernel_program *program, const char *name, __u3
 	return true;
 }
 
-/* Find the program that sfc-sff itself has loaded: it uses these settings, and has no map of
- * SFCMon. Returns 0, or -1. */
+/* Set `original` to the program that sfc-sff itself has loaded: it uses the map of settings with
+ * this id, and has no map of SFCMon. Returns 0, or -1 if there is none. */
 static int find_original(__u32 settings)
 {
 	__u32 id = 0, other;
@@ -78,6 +78,7 @@ static int share_maps(const struct kernel_program *running)
 
 	bpf_object__for_each_map(map, skeleton->obj)
 	{
+		/* The name of a section, such as `.bss`, without what libbpf puts before it. */
 		const char *section = strchr(bpf_map__name(map), '.');
 		const char *name = section ? section : bpf_map__name(map);
 		struct bpf_map_info facts;
@@ -112,7 +113,7 @@ struct bpf_object *open_sff(const struct interface *port)
 		complain("no sfc-sff serves the interface %s", port->name);
 		return NULL;
 	}
-	/* Its own, or those of a monitor that was killed. */
+	/* The running program is that of sfc-sff itself, or of a monitor that was killed. */
 	link_count = xdp_links(running.program.id, 0, links, MOST_LINKS);
 	skeleton = monitored_sff_bpf__open();
 	if (!skeleton) {
@@ -137,7 +138,7 @@ int attach_sff(void)
 	return 0;
 }
 
-/* Put the original program back, except where yet another one has taken the place meanwhile. */
+/* Put the original program back, except at interfaces where a third program is in its place. */
 void detach_sff(void)
 {
 	for (unsigned int i = 0; i < link_count; i++)

@@ -11,6 +11,7 @@ TABLE(verdicts, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, __u64[FWD_VERDICTS], 0);
 
 const volatile __u32 monitor = SFCMON_MONITOR_SKETCHES; /* enum sfcmon_monitor */
 
+/* Count a frame, and its flow in the table. `reason` is what sfcmon_parse() returned. */
 static __always_inline void count_in_table(int reason, const struct sfcmon_packet *packet)
 {
 	__u32 bank = active_bank();
@@ -20,6 +21,7 @@ static __always_inline void count_in_table(int reason, const struct sfcmon_packe
 		count(&registers->untracked, ~0U);
 }
 
+/* observe() of update.bpf.h, with the table in the place of the sketches. */
 static __always_inline void observe_by_table(struct xdp_md *ctx)
 {
 	struct sfcmon_work *mine = begin();
@@ -49,7 +51,8 @@ int serve(struct xdp_md *ctx)
 		fwd_count((void *)(long)ctx->data, (void *)(long)ctx->data_end, counters, &path));
 }
 
-/* At the ports of an SFF that is not ours: before it gets a packet, or together with it. */
+/* At the ports of an SFF that is not ours: before it gets a packet, or together with it. Only looks
+ * at packets: TC_ACT_UNSPEC leaves them to the next program. */
 SEC("tc")
 int arrive(struct __sk_buff *skb)
 {
@@ -63,6 +66,7 @@ int arrive(struct __sk_buff *skb)
 	if (!mine)
 		return TC_ACT_UNSPEC;
 	reason = skb->vlan_present ? SFCMON_NOT_NSH : sfcmon_parse_skb(skb, path, &mine->packet);
+	/* Headers may be there that were not readable. */
 	if (reason == SFCMON_TRUNCATED && !make_accessible(skb))
 		reason = sfcmon_parse_skb(skb, path, &mine->packet);
 	update_sketches(reason, &mine->packet);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfc-sfcmon: finds the heavy hitters of paths (SFCMon), as an NSH service function or at an SFF. */
+/* sfc-sfcmon: finds the heavy hitters of paths (SFCMon), as an NSH service function or at an
+ * SFF. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -125,7 +126,7 @@ static const struct sizes no_sketches = { 1, 1, 1, 1, SFCMON_IBLT_HASHES, 1 };
 
 static struct bpf_object *object;
 static struct thresholds thresholds;
-static unsigned long windows;
+static unsigned long windows; /* that have ended */
 static uint64_t began_ns; /* start of the window that goes on, CLOCK_REALTIME */
 
 /* Judge the options together, and read the ports. */
@@ -147,6 +148,7 @@ static void check_options(char **words, unsigned int count)
 		read_place(words[options.place_count], &options.places[options.place_count]);
 }
 
+/* Open the program for the place that the options say. Returns NULL after complain(). */
 static struct bpf_object *open_program(void)
 {
 	struct interface interface;
@@ -158,6 +160,7 @@ static struct bpf_object *open_program(void)
 	return options.sff ? open_sff(&interface) : open_function(&interface, options.monitor);
 }
 
+/* Attach the program, once it is loaded. Returns 0, or -1 after complain(). */
 static int attach(void)
 {
 	if (options.place_count)
@@ -205,6 +208,7 @@ static void report_verdicts(FILE *out)
 	print_verdicts(out, verdicts);
 }
 
+/* Write the counters to the stats file, and if `print`, to stdout as well. */
 static void report_counters(bool print)
 {
 	FILE *out = stats_begin();
@@ -215,7 +219,8 @@ static void report_counters(bool print)
 	stats_end(print);
 }
 
-/* End the window and print it, unless nothing monitors. Returns 0, or -1 after complain(). */
+/* End the window and print it, unless nothing monitors. `asked`: a signal asked for it. Returns 0,
+ * or -1 after complain(). */
 static int end_window(bool asked)
 {
 	uint64_t ended_ns;
@@ -246,6 +251,7 @@ static int end_window(bool asked)
 	return 0;
 }
 
+/* End windows in time, and serve signals until SIGTERM or SIGINT. Returns the exit status. */
 static int serve(const sigset_t *signals)
 {
 	uint64_t window_ns = (uint64_t)options.window_ms * NS_PER_MS;
@@ -254,23 +260,25 @@ static int serve(const sigset_t *signals)
 	began_ns = clock_ns(CLOCK_REALTIME);
 	for (;;) {
 		int64_t left_ns = (int64_t)(end_ns - clock_ns(CLOCK_MONOTONIC));
-		int taken = 0;
+		int signo = 0;
 
+		/* Rounded up, because 0 ms would be for ever. */
 		if (left_ns > 0)
-			taken = signals_next(signals,
+			signo = signals_next(signals,
 					     (unsigned int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
-		if (taken == SIGUSR1) {
+		if (signo == SIGUSR1) {
 			report_counters(true);
 			continue;
 		}
 		/* The program is detached first, so that the last window has all packets, too. */
-		if (taken == SIGTERM || taken == SIGINT)
+		if (signo == SIGTERM || signo == SIGINT)
 			detach();
-		if (end_window(taken != 0))
+		if (end_window(signo != 0))
 			return 1;
-		if (taken == SIGTERM || taken == SIGINT)
+		if (signo == SIGTERM || signo == SIGINT)
 			return 0;
-		if (taken == SIGUSR2)
+		/* The window that begins now gets its full length. */
+		if (signo == SIGUSR2)
 			end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
 		/* Windows whose time passed while the machine was busy become one long window. */
 		while (end_ns <= clock_ns(CLOCK_MONOTONIC))

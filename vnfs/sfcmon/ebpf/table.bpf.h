@@ -12,6 +12,8 @@
 TABLE(flows0, BPF_MAP_TYPE_HASH, 1, struct sfcmon_flow, struct sfcmon_flow_counts, 0);
 TABLE(flows1, BPF_MAP_TYPE_HASH, 1, struct sfcmon_flow, struct sfcmon_flow_counts, 0);
 
+/* Return the counters of a packet's flow, in a new entry if it has none; NULL if there is no room
+ * for one. */
 static __always_inline struct sfcmon_flow_counts *flow_counts(void *table,
 							      const struct sfcmon_packet *packet)
 {
@@ -25,7 +27,7 @@ static __always_inline struct sfcmon_flow_counts *flow_counts(void *table,
 	return bpf_map_lookup_elem(table, packet->flow);
 }
 
-/* Whether there is room for the flow. */
+/* Count a packet in the entry of its flow. Returns false if there is no room for the flow. */
 static __always_inline bool update_table(__u32 bank, const struct sfcmon_packet *packet)
 {
 	struct sfcmon_flow_counts *counts =

@@ -23,7 +23,7 @@ static size_t room; /* flows */
 static struct sfcmon_flow *flows;
 static struct sfcmon_flow_counts *counts;
 
-/* Read a FlowID2 from hexadecimal digits. Returns its length in bytes; 0 if it is none. */
+/* Read a FlowID2 from `count` hexadecimal digits. Returns its length in bytes; 0 if it is none. */
 static size_t parse_flow(const char *digits, size_t count, struct sfcmon_flow *flow)
 {
 	unsigned char *bytes = (unsigned char *)flow;
@@ -41,7 +41,7 @@ static size_t parse_flow(const char *digits, size_t count, struct sfcmon_flow *f
 	return bytes[VERSION_AT] == (count / 2 == sizeof(*flow) ? 6 : 4) ? count / 2 : 0;
 }
 
-/* Read COUNT:FLOW. Returns 0, or -1 if it is none. */
+/* Read COUNT:FLOW. Returns 0, or -1 if it is none, or its last flow has no source port. */
 static int parse_range(const char *text, size_t length, struct table_range *range)
 {
 	const char *colon = memchr(text, ':', length);
@@ -96,6 +96,7 @@ int table_size(struct bpf_object *object, long size)
 	return 0;
 }
 
+/* Write the first `count` of `flows` and `counts` to a bank. Returns 0, or -1 after complain(). */
 static int write_entries(int bank, __u32 count)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, how);
@@ -165,6 +166,7 @@ int table_clear(int bank)
 				return -1;
 			}
 		} else if (counts[i].packets) {
+			/* Collected at the beginning, and written again as 0. */
 			flows[busy] = flows[i];
 			counts[busy++] = (struct sfcmon_flow_counts){ .stays = counts[i].stays };
 		}

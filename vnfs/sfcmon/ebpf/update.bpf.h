@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Algorithms 1 to 3 of the paper on the registers, as docs/reference/sfcmon.md orders their steps. */
+/* Algorithms 1 to 3 of the paper on the registers, in the order of docs/reference/sfcmon.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 #include "engine.h"
 #include "parse.bpf.h"
 
-/* The registers of a bank are one element, whose size the user side sets before it loads them: that
- * takes one lookup, where smaller elements take one for each hash function. */
+/* The registers of a bank are one element, whose size the user side sets before it loads them:
+ * that takes one lookup, where smaller elements take one for each hash function. */
 #define REGISTERS(name)                                                                            \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
@@ -20,7 +20,8 @@
 		__uint(value_size, sizeof(__u64));                                                 \
 	} name SEC(".maps")
 
-/* Each CPU has an IBLT of its own: its fields are sums and exclusive ors, which the user side adds up. */
+/* Each CPU has an IBLT of its own: its fields are sums and exclusive ors, which the user side adds
+ * up. */
 REGISTERS(cms);
 REGISTERS(bloom);
 REGISTERS(iblt);
@@ -37,7 +38,8 @@ const volatile struct sfcmon_sizes sizes SEC(SFCMON_SIZES) = { 1, 1, 1, 1, 1, 1 
 
 struct sfcmon_state windows SEC(SFCMON_STATE) = {};
 
-/* Up to their maximum, where they stay. */
+/* Add 1 to a counter, unless it is at `most`, where it stays: CPUs that count at the same time may
+ * exceed that a little. Returns the new value. */
 static __always_inline __u32 count(__u32 *counter, __u32 most)
 {
 	__u32 value = *(volatile __u32 *)counter;
@@ -56,7 +58,8 @@ static __always_inline __u32 hash_words(const __u32 *mixed, const __u32 words, _
 	return murmur_end(state, words * sizeof(__u32));
 }
 
-/* UpdateCMS and EstimateCMS in one: counts FlowID1, the least of its counters is returned. */
+/* UpdateCMS and EstimateCMS in one: count a packet of FlowID1, and return the least of its
+ * counters. `source_words`: words of the source address. */
 static __always_inline __u32 update_cms(__u32 bank, const struct sfcmon_packet *packet,
 					const __u32 source_words)
 {
@@ -90,7 +93,8 @@ static __always_inline __u32 update_cms(__u32 bank, const struct sfcmon_packet *
 	return estimate;
 }
 
-/* The word of the Bloom filter in which a flow has a bit. */
+/* Return the word of the Bloom filter in which hash function `number` gives a flow a bit. `*shift`
+ * becomes the place of the bit in it. Never NULL, but the verifier does not know. */
 static __always_inline __u64 *bloom_word(__u64 *filter, const __u32 *mixed, const __u32 words,
 					 __u32 number, __u32 *shift)
 {
@@ -106,7 +110,7 @@ static __always_inline __u64 *bloom_word(__u64 *filter, const __u32 *mixed, cons
 	return filter + place;
 }
 
-/* MembershipQueryBF. */
+/* MembershipQueryBF: are all bits of the flow set? */
 static __always_inline bool is_stored(__u32 bank, const __u32 *mixed, const __u32 words)
 {
 	__u64 *filter = bpf_map_lookup_elem(&bloom, &bank);
@@ -127,13 +131,14 @@ static __always_inline bool is_stored(__u32 bank, const __u32 *mixed, const __u3
 	return stored;
 }
 
+/* Return a word with only the bit of hash function `number` set. `shifts`: a byte for each. */
 static __always_inline __u64 bloom_bit(__u64 shifts, __u32 number)
 {
 	return 1ULL << (shifts >> 8 * number & (SFCMON_BLOOM_WORD - 1));
 }
 
-/* MembershipQueryBF once more, and InsertBF, in one: of packets of one flow on several CPUs, one alone
- * stores it. */
+/* MembershipQueryBF once more, and InsertBF, in one: of packets of one flow on several CPUs, one
+ * alone stores it. Returns whether the flow was stored before. */
 static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 words)
 {
 	__u64 *word[SFCMON_BLOOM_HASHES] = {}, shifts = 0; /* a byte each: the stack is small */
@@ -168,6 +173,7 @@ static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 wo
 	return stored;
 }
 
+/* InsertIBLT in one cell. */
 static __always_inline void insert(struct sfcmon_cell *cell, const struct sfcmon_packet *packet,
 				   const __u32 words, __u32 checksum)
 {
@@ -208,6 +214,7 @@ static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *
 			break;
 		hash = hash_words(mixed, words, SFCMON_IBLT_SEED + i);
 		cells[i] = murmur_reduce(hash, sizes.iblt_cells);
+		/* A cell that the flow has already: take the next one, `i` times at most. */
 #pragma unroll
 		for (__u32 next = 0; next < i; next++)
 			if (is_among(cells[i], cells, i))
@@ -222,6 +229,9 @@ static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *
 	}
 }
 
+/* Store the flow of a packet if it is new, and count the packet. The lock of store() is taken only
+ * for flows that look new. `words`: those of the packet, as a constant, so that loops can be
+ * unrolled. */
 static __always_inline void report(__u32 bank, const struct sfcmon_packet *packet,
 				   const __u32 words)
 {
@@ -234,7 +244,8 @@ static __always_inline void report(__u32 bank, const struct sfcmon_packet *packe
 		    is_stored(bank, mixed, words) || store(bank, mixed, words));
 }
 
-/* A packet of a heavy hitter. Global, so that the verifier looks at it once. */
+/* report() for a packet of a heavy hitter. Global, so that the verifier looks at it once. Returns
+ * 0. */
 __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 {
 	if (!packet)
@@ -246,12 +257,14 @@ __noinline int sfcmon_report(struct sfcmon_packet *packet, __u32 bank)
 	return 0;
 }
 
+/* Return the bank that packets update. The mask is for the verifier. */
 static __always_inline __u32 active_bank(void)
 {
 	return *(volatile __u32 *)&windows.active & (SFCMON_BANKS - 1);
 }
 
-/* `reason` is what sfcmon_parse() said of a frame. Packets of the window with this one; 0: it is none. */
+/* Count a frame, of which sfcmon_parse() returned `reason`. Returns the number of packets of the
+ * window, with this one; 0 if the frame is not monitored. */
 static __always_inline __u32 count_frame(struct sfcmon_bank *registers, int reason)
 {
 	if (reason == SFCMON_PARSED)
@@ -261,8 +274,9 @@ static __always_inline __u32 count_frame(struct sfcmon_bank *registers, int reas
 	return 0;
 }
 
-/* What sfcmon_parse() said of a frame, and what it read. Gives the bank if the packet is that of a heavy
- * hitter, else -1. Global, as the others: none calls another, so that their stacks do not add up. */
+/* Count a frame, and a packet in the CMS. `reason` and `packet` are what sfcmon_parse() returned
+ * and read. Returns the bank if the packet is that of a heavy hitter, else -1. Global, as the
+ * others: none calls another, so that their stacks do not add up. */
 __noinline int sfcmon_count(int reason, struct sfcmon_packet *packet)
 {
 	__u32 bank = active_bank(), packets, estimate;
@@ -280,6 +294,8 @@ __noinline int sfcmon_count(int reason, struct sfcmon_packet *packet)
 	return (int)bank;
 }
 
+/* Note that this CPU is at a packet, before `active` is read. Returns the CPU's working memory,
+ * which is for end(). Never NULL, but the verifier does not know. */
 static __always_inline struct sfcmon_work *begin(void)
 {
 	__u32 only = 0;
@@ -290,11 +306,14 @@ static __always_inline struct sfcmon_work *begin(void)
 	return mine;
 }
 
+/* Note that this CPU is done with its packet. */
 static __always_inline void end(struct sfcmon_work *mine)
 {
 	*(volatile __u64 *)&mine->turns += 1;
 }
 
+/* Do what algorithm 1 does with a frame. `reason` and `packet` are what sfcmon_parse() returned and
+ * read. */
 static __always_inline void update_sketches(int reason, struct sfcmon_packet *packet)
 {
 	int bank = sfcmon_count(reason, packet);
@@ -303,7 +322,7 @@ static __always_inline void update_sketches(int reason, struct sfcmon_packet *pa
 		sfcmon_report(packet, (__u32)bank & (SFCMON_BANKS - 1));
 }
 
-/* `path` as of sfcmon_parse(). */
+/* Monitor a frame by the sketches. `path` is that of sfcmon_parse(). */
 static __always_inline void observe(struct xdp_md *ctx, __u32 path)
 {
 	struct sfcmon_work *mine = begin();

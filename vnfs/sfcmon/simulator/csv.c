@@ -24,6 +24,7 @@ struct field {
 /* Fields of the line that is read. */
 static struct field fields[MOST_FIELDS];
 
+/* Complain of the line that is read. */
 static enum trace_status complain_of(const struct trace *trace, const char *what)
 {
 	complain("%s: line %llu %s", trace->capture.input.name, (unsigned long long)trace->line,
@@ -61,7 +62,9 @@ static const char *take_field(const char *text, const char *end, struct field *f
 	return stop;
 }
 
-/* Take the fields of the next line. The caller skips the line. */
+/* Take the next line to `fields`. `*count` becomes the number of its fields, and `*bytes` its
+ * length with its end. Returns TRACE_PACKET; TRACE_END if there is no line, or TRACE_DAMAGED after
+ * complain(). The caller skips the line, after which the fields are not valid any more. */
 static enum trace_status read_line(struct trace *trace, int *count, size_t *bytes)
 {
 	struct input *input = &trace->capture.input;
@@ -92,6 +95,7 @@ static enum trace_status read_line(struct trace *trace, int *count, size_t *byte
 	return TRACE_PACKET;
 }
 
+/* Read a whole number in decimal. Returns false if it is none, or above `most`. */
 static bool take_number(struct field field, uint64_t most, uint64_t *number)
 {
 	*number = 0;
@@ -140,6 +144,7 @@ static int take_address(struct field field, uint8_t *address)
 	return inet_pton(AF_INET6, text, address) == 1 ? 6 : 0;
 }
 
+/* Complain of the value in a column of the line that is read. */
 static enum trace_status bad_value(const struct trace *trace, enum column column,
 				   struct field field, const char *allowed)
 {
@@ -211,6 +216,7 @@ static void skip_line(struct trace *trace, size_t bytes)
 	input_skip(&trace->capture.input, bytes);
 }
 
+/* Read the next packet, behind empty lines. */
 static enum trace_status next_csv(struct trace *trace, struct packet *packet)
 {
 	enum trace_status status;
@@ -240,6 +246,7 @@ static bool is_named(const struct field *field, const char *name)
 	return field->length == strlen(name) && memcmp(field->text, name, field->length) == 0;
 }
 
+/* Find the place of a column in line 1, whose fields are read. Returns false after complain(). */
 static bool find_column(struct trace *trace, enum column column)
 {
 	trace->columns[column] = -1;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Parses frames, in the steps of docs/reference/sfcmon.md. Functions return OK, or why the frame is
+ * not monitored (enum sfcmon_reason). */
 #include <string.h>
 
 #include "frame.h"
@@ -16,7 +18,8 @@ uint32_t key_protocol(uint8_t proto, uint8_t version)
 	return __cpu_to_be32((uint32_t)proto << 24 | (uint32_t)version << 16);
 }
 
-/* Steps 6 and 7 of the specification, for one version of IP. */
+/* Steps 6 and 7: the IP header and the ports. `ethertype` is a constant, so that there is code for
+ * each version of IP. */
 static __always_inline int read_ip_header(struct cursor cursor, uint16_t ethertype,
 					  struct path path, struct packet *packet)
 {
@@ -70,7 +73,7 @@ static int read_nsh(struct cursor cursor, struct packet *packet)
 	return read_ip(cursor, ethertype, (struct path){ nsh_spi(nsh), nsh->si }, packet);
 }
 
-/* A packet that has no NSH yet. */
+/* A packet that has no NSH yet, and is put on this path. */
 static int classify(struct network network, struct path path, struct packet *packet)
 {
 	if (!take_tags(&network.cursor, &network.ethertype, TAG_ANY, TAGS_UNLIMITED))
@@ -80,6 +83,7 @@ static int classify(struct network network, struct path path, struct packet *pac
 	return read_ip(network.cursor, network.ethertype, path, packet);
 }
 
+/* Parse a frame; `path` as of frame_parse(). */
 static int parse(const struct frame *frame, const struct path *path, struct packet *packet)
 {
 	struct network network = frame_network(frame);

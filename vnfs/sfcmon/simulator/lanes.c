@@ -27,6 +27,7 @@ VECTORS void lanes_prepare(struct lanes *lanes)
 			block_t *block = (block_t *)&lanes->word[word][first];
 			block_t mixed = *block * 0xcc9e2d51;
 
+			/* This is murmur_word(). */
 			*block = ROTATE(mixed, 15) * 0x1b873593;
 		}
 }
@@ -37,6 +38,7 @@ VECTORS void lanes_hash(const struct lanes *lanes, uint32_t seed, uint32_t cells
 		block_t state = (block_t){ 0 } + seed;
 		wide_t even, odd;
 
+		/* These are murmur_step() and murmur_end(). */
 		for (unsigned int word = 0; word < lanes->words; word++) {
 			state ^= *(const block_t *)&lanes->word[word][first];
 			state = ROTATE(state, 13) * 5 + 0xe6546b64;

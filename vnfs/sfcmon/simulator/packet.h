@@ -21,7 +21,7 @@ struct packet {
 		[SFCMON_IPV6_WORDS]; /* FlowID2; its bytes are in the order of the specification */
 };
 
-/* Return the number of words of FlowID1. */
+/* Return the number of words of a packet's FlowID1. */
 static inline uint32_t source_words(const struct packet *packet)
 {
 	return packet->words == SFCMON_IPV4_WORDS ? 2 : 5;

@@ -62,6 +62,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Judge all options together, and take the name of the trace from the arguments. */
 static void check(char **words, unsigned int count)
 {
 	if (count != 1)
@@ -71,7 +72,7 @@ static void check(char **words, unsigned int count)
 		truth_share = share;
 }
 
-/* CPU time, by what it was spent on. */
+/* CPU time in seconds, by what it was spent on. */
 struct spent {
 	double read_s, sketch_s, truth_s;
 };
@@ -108,6 +109,7 @@ static bool end_window(struct simulation *simulation)
 	return true;
 }
 
+/* Begin the window to which a packet of this time belongs. */
 static void begin_window(struct simulation *simulation, uint64_t ts_ns)
 {
 	struct window *window = &simulation->window;
@@ -117,7 +119,8 @@ static void begin_window(struct simulation *simulation, uint64_t ts_ns)
 	window->last_ns = ts_ns;
 }
 
-/* Return how many of the packets, from the first on, belong to the open window. */
+/* Return how many of the packets, from the first on, belong to the open window. Note which of them
+ * are late, and the time of the latest. */
 static unsigned int in_window(struct simulation *simulation, const struct packet *batch,
 			      unsigned int count)
 {
@@ -200,6 +203,8 @@ static enum trace_status read_batch(struct simulation *simulation, struct packet
 	return status;
 }
 
+/* Simulate the whole trace. `*status` becomes how it ended. Returns false if a window cannot be
+ * written. */
 static bool simulate(struct simulation *simulation, enum trace_status *status)
 {
 	static struct packet batch[BATCH];

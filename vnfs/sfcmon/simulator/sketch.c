@@ -70,32 +70,34 @@ uint64_t sketch_inserted(const struct sketch *sketch)
 	return sum / (uint64_t)sketch->sizes.iblt_hashes;
 }
 
+/* Add 1 to a counter, unless it is at `most`, where it stays. */
 static void count_up(uint32_t *counter, uint32_t most)
 {
 	*counter += *counter < most;
 }
 
-/* Hash each packet once for each row: to[row][packet] is its place, below `size`. */
+/* Hash each packet once for each row, with the seed `seed` + row: to[row][packet] is its place,
+ * below `size`. `groups` are the keys of IPv4 and those of IPv6. */
 static void hash_rows(const struct lanes *groups, unsigned int rows, uint32_t seed, long size,
 		      uint32_t (*to)[BATCH])
 {
-	_Alignas(64) uint32_t found[BATCH];
+	_Alignas(64) uint32_t indices[BATCH];
 
 	for (unsigned int version = V4; version < VERSIONS; version++) {
 		const struct lanes *lanes = &groups[version];
 
 		for (unsigned int row = 0; row < rows; row++) {
-			lanes_hash(lanes, seed + row, (uint32_t)size, found);
+			lanes_hash(lanes, seed + row, (uint32_t)size, indices);
 			for (unsigned int lane = 0; lane < lanes->count; lane++)
-				to[row][lanes->packet[lane]] = found[lane];
+				to[row][lanes->packet[lane]] = indices[lane];
 		}
 	}
 }
 
-/* Columns of the chosen packets in each row of the CMS. */
+/* By row and chosen packet: its column in this row of the CMS. */
 static uint32_t columns[SFCMON_CMS_ROWS][BATCH];
 
-/* Hash FlowID1 of the chosen packets, in a group for each IP version. */
+/* Hash FlowID1 of the chosen packets to `columns`, in a group for each IP version. */
 static void find_columns(const struct sizes *sizes, const struct packet *packets,
 			 const uint16_t *chosen, unsigned int count)
 {
@@ -118,12 +120,14 @@ static void find_columns(const struct sizes *sizes, const struct packet *packets
 		  columns);
 }
 
-/* Count the packets in the CMS, and estimate each when it is counted. This goes row by row: a
- * row does not depend on the others, and stays in the fastest cache. */
+/* Count the chosen packets in the CMS. `estimates` gets for each the estimate of its source, as it
+ * is when the packet was counted. This goes row by row: a row does not depend on the others, and
+ * stays in the fastest cache. */
 static void update_cms(struct sketch *sketch, unsigned int count, uint32_t *estimates)
 {
 	uint32_t *cells = sketch->cms;
 
+	/* All bits are set: no counter is larger. */
 	memset(estimates, 0xff, count * sizeof(*estimates));
 	for (unsigned int row = 0; row < sketch->sizes.cms_rows; row++) {
 		for (unsigned int i = 0; i < count; i++) {
@@ -136,6 +140,7 @@ static void update_cms(struct sketch *sketch, unsigned int count, uint32_t *esti
 	}
 }
 
+/* Is a source with this estimate a heavy hitter now? */
 static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
 {
 	const struct thresholds *limits = &sketch->thresholds;
@@ -146,10 +151,11 @@ static bool is_heavy(const struct sketch *sketch, uint32_t estimate)
 	       ((uint64_t)estimate << 32 >= (uint64_t)limits->share * sketch->packets);
 }
 
-/* Places of a packet of a heavy hitter: bits of the Bloom filter, then cells of the IBLT. */
+/* By row and chosen packet: its place. The first rows are hash functions of the Bloom filter, whose
+ * places are bits; the next ones are those of the IBLT, whose places are cells. */
 static uint32_t places[STAGE_2_ROWS][BATCH];
 
-/* Is the cell of this row also that of an earlier row? */
+/* Is the cell of chosen packet `i` in this row also its cell in an earlier row, from `first` on? */
 static bool is_taken(unsigned int first, unsigned int row, unsigned int i)
 {
 	bool taken = false;
@@ -159,8 +165,8 @@ static bool is_taken(unsigned int first, unsigned int row, unsigned int i)
 	return taken;
 }
 
-/* Make the cells of each flow different: where a row gives a cell that the flow has already, it
- * takes the next one. */
+/* Make the cells of each flow in `places` different: where a row gives a cell that the flow has
+ * already, it takes the next one. */
 static void make_cells_different(const struct sizes *sizes, unsigned int count)
 {
 	const unsigned int first = (unsigned int)sizes->bloom_hashes;
@@ -172,7 +178,7 @@ static void make_cells_different(const struct sizes *sizes, unsigned int count)
 					places[row][i] = 0;
 }
 
-/* Hash FlowID2 of the chosen packets to their places. */
+/* Hash FlowID2 of the chosen packets to `places`. */
 static void find_places(const struct sizes *sizes, const struct packet *packets,
 			const uint16_t *chosen, unsigned int count)
 {
@@ -197,7 +203,7 @@ static void find_places(const struct sizes *sizes, const struct packet *packets,
 	make_cells_different(sizes, count);
 }
 
-/* Set the bits of a packet's flow. Returns whether they were all set. */
+/* Set the bits of the flow of chosen packet `i`. Returns whether they were all set before. */
 static bool add_to_bloom(struct sketch *sketch, unsigned int i)
 {
 	uint64_t stored = 1;
@@ -221,6 +227,7 @@ static uint32_t checksum(const struct packet *packet)
 	return murmur_end(state, 4 * packet->words);
 }
 
+/* InsertIBLT for the flow of `packet`, which is chosen packet `i`. */
 static void insert_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
 {
 	uint32_t hash = checksum(packet);
@@ -235,6 +242,7 @@ static void insert_flow(struct sketch *sketch, const struct packet *packet, unsi
 	}
 }
 
+/* UpdateIBLT for `packet`, which is chosen packet `i`. */
 static void update_flow(struct sketch *sketch, const struct packet *packet, unsigned int i)
 {
 	for (unsigned int row = 0; row < sketch->sizes.iblt_hashes; row++) {
@@ -245,8 +253,8 @@ static void update_flow(struct sketch *sketch, const struct packet *packet, unsi
 	}
 }
 
-/* Stage 1: find the packets that belong to heavy hitters. They are left in `chosen`. Returns how
- * many there are. */
+/* Stage 1: count the chosen packets, and find those that belong to heavy hitters. `chosen` has the
+ * numbers of `count` packets, and keeps only these. Returns how many there are. */
 static unsigned int find_heavy(struct sketch *sketch, const struct packet *packets,
 			       uint16_t *chosen, unsigned int count)
 {
@@ -257,6 +265,7 @@ static unsigned int find_heavy(struct sketch *sketch, const struct packet *packe
 	update_cms(sketch, count, estimates);
 	for (unsigned int i = 0; i < count; i++) {
 		count_up(&sketch->packets, UINT32_MAX);
+		/* Stays there only if `heavy` grows. */
 		chosen[heavy] = chosen[i];
 		heavy += is_heavy(sketch, estimates[i]);
 	}
@@ -266,17 +275,19 @@ static unsigned int find_heavy(struct sketch *sketch, const struct packet *packe
 void sketch_process(struct sketch *sketch, const struct packet *packets, unsigned int count,
 		    bool *heavy)
 {
-	uint16_t chosen[BATCH];
+	uint16_t chosen[BATCH]; /* numbers of packets: those that are parsed, then the heavy ones */
 	unsigned int chosen_count = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
 		heavy[i] = false;
 		if (packets[i].words == NOT_PARSED)
+			/* The size is then the reason. */
 			count_up(&sketch->unparsed[packets[i].size], UINT32_MAX);
 		else
 			chosen[chosen_count++] = (uint16_t)i;
 	}
 	chosen_count = find_heavy(sketch, packets, chosen, chosen_count);
+	/* Stage 2: store the flows of heavy hitters, and count their packets. */
 	find_places(&sketch->sizes, packets, chosen, chosen_count);
 	for (unsigned int i = 0; i < chosen_count; i++) {
 		const struct packet *packet = &packets[chosen[i]];

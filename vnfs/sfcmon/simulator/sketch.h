@@ -9,6 +9,7 @@
 #include "../thresholds.h"
 #include "packet.h"
 
+/* A cell of the IBLT. */
 struct cell {
 	uint32_t count, checksum, packets;
 	uint32_t key_sum[SFCMON_IPV6_WORDS];
@@ -20,14 +21,16 @@ struct sketch {
 	struct thresholds thresholds;
 	uint32_t packets;
 	uint32_t unparsed[SFCMON_REASONS];
-	uint32_t *cms;
-	uint64_t *bloom;
+	uint32_t *cms; /* row after row */
+	uint64_t *bloom; /* 64 bits in each word, the lowest first */
 	struct cell *iblt;
 };
 
 /* Create empty sketches. This never fails: without memory, the tool ends. */
 void sketch_create(struct sketch *sketch, const struct sizes *sizes,
 		   const struct thresholds *thresholds);
+
+/* Set all registers to 0; sizes and thresholds stay. */
 void sketch_clear(struct sketch *sketch);
 
 /* Process at most BATCH packets. `heavy` says for each whether it belongs to a heavy hitter. */

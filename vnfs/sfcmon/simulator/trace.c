@@ -15,6 +15,7 @@ struct record {
 	uint8_t src[16], dst[16]; /* IPv4: the first 4 bytes */
 };
 
+/* Read the next packet of a capture. */
 static enum trace_status next_captured(struct trace *trace, struct packet *packet)
 {
 	switch (trace->capture.next(&trace->capture, &trace->frame)) {
@@ -31,6 +32,7 @@ static enum trace_status next_captured(struct trace *trace, struct packet *packe
 	}
 }
 
+/* Read the next record. */
 static enum trace_status next_record(struct trace *trace, struct packet *packet)
 {
 	const struct record *record =
@@ -46,6 +48,7 @@ static enum trace_status next_record(struct trace *trace, struct packet *packet)
 	packet->words = record->version == 6 ? SFCMON_IPV6_WORDS : SFCMON_IPV4_WORDS;
 	packet->key[0] = key_path(trace->path);
 	packet->key[1] = key_protocol(record->proto, record->version == 6 ? 6 : 4);
+	/* The bytes of the key are source port, destination port, in network byte order. */
 	packet->key[2] = (uint32_t)__builtin_bswap16(record->dst_port) << 16 |
 			 __builtin_bswap16(record->src_port);
 	memcpy(key + 4UL * SFCMON_SOURCE_WORD, record->src, address);

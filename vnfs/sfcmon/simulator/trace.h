@@ -28,7 +28,7 @@ struct trace {
 	int column_count;
 };
 
-/* Open a trace. Returns false after complain(). */
+/* Open a trace; `path` and `nsh_only` as in struct trace. Returns false after complain(). */
 bool trace_open(struct trace *trace, const char *name, struct path path, bool nsh_only);
 
 /* Read the beginning of a CSV file, and set `next`. Returns false after complain(). */

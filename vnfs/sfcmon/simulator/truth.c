@@ -45,6 +45,7 @@ static uint64_t folded(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Hash a key of 2 words at least, by the secret. */
 static uint64_t hash(const uint32_t *key, unsigned int words)
 {
 	uint64_t state = folded(((uint64_t)key[0] << 32 | key[1]) ^ secret[0], secret[1] | 1);
@@ -54,7 +55,7 @@ static uint64_t hash(const uint32_t *key, unsigned int words)
 	return state;
 }
 
-/* Return the place of a key, or the free one where it belongs. */
+/* Return the place of a key, or the free one where it belongs. There must be a free one. */
 static struct source *place(struct source *sources, size_t places, uint64_t hash,
 			    const uint32_t *key, unsigned int words)
 {
@@ -67,6 +68,7 @@ static struct source *place(struct source *sources, size_t places, uint64_t hash
 	return source;
 }
 
+/* Double the places of the table. */
 static void grow(struct truth *truth)
 {
 	size_t places = 2 * truth->places;
@@ -98,7 +100,8 @@ void truth_count(struct truth *truth, const struct packet *packets, unsigned int
 	uint32_t keys[BATCH][SFCMON_ID1_WORDS];
 	uint64_t hashes[BATCH];
 
-	/* There is room for a batch of new sources, so what is prefetched stays where it is. */
+	/* The table is at most half full, even if all sources of the batch are new. So it does not
+	 * move when it was prefetched. */
 	while (2 * (truth->used + count) > truth->places)
 		grow(truth);
 	for (unsigned int i = 0; i < count; i++) {

@@ -12,6 +12,7 @@ struct score {
 	uint64_t true_positives, false_positives, false_negatives, true_negatives;
 };
 
+/* Does a source have this share of the window's packets, in units of 2^-32? */
 static bool is_true_heavy_hitter(const struct source *source, uint64_t packets, uint32_t share)
 {
 	return (unsigned __int128)source->packets << 32 >= (unsigned __int128)share * packets;
@@ -41,7 +42,7 @@ static void print_source(const struct source *source, bool heavy, bool first)
 }
 
 /* Print the sources that were reported: address, SPI, SI, packets, whether it is a heavy hitter.
- * Count the score. */
+ * Count all sources in `score`. */
 static void print_reported(const struct truth *truth, uint32_t share, struct score *score)
 {
 	const struct source **reported = allocate(truth->used + 1, sizeof(*reported));
@@ -88,6 +89,7 @@ static void print_iblt(const struct sketch *sketch)
 	printf("]");
 }
 
+/* Print the counters of the CMS that are not 0, and the bits of the Bloom filter that are set. */
 static void print_other_registers(const struct sketch *sketch)
 {
 	const char *separator = "";

@@ -6,7 +6,7 @@
 #include "truth.h"
 
 struct window {
-	uint64_t index;
+	uint64_t index; /* from 0, that of the first packet of the trace */
 	uint64_t begin_ns;
 	uint64_t width_ns;
 	uint64_t last_ns; /* time of the latest packet */

@@ -43,18 +43,18 @@ def model(
     from sfcperf.cli.inputs import open_run
     from sfcperf.cli.terminal.console import console
 
-    wanted = _numbers(cores)
+    core_numbers = _numbers(cores)
     if not 0 < link_gbps <= 1e6:
         raise InputError(f"{link_gbps:g} is no rate", where="--link-gbps", allowed="above 0")
     measured = _measured(open_run(run, results))
     table = Table(box=None, pad_edge=False)
     for name in ("engine", "frame (bytes)", "measured (Mpps)"):
         table.add_column(name)
-    for number in wanted:
+    for number in core_numbers:
         table.add_column(f"model: {number} cores (Mpps)")
     table.add_column(f"model: cores for {link_gbps:g} Gbit/s")
     for (engine, frame_bytes), rates in sorted(measured.items()):
-        cells = _cells(rates, wanted, frame_bytes, link_gbps * 1e9)
+        cells = _cells(rates, core_numbers, frame_bytes, link_gbps * 1e9)
         table.add_row(engine, str(frame_bytes), *cells)
     out = console()
     out.print(table)
@@ -66,6 +66,7 @@ def model(
 
 
 def _numbers(text: str) -> list[int]:
+    """Read numbers of cores, such as `4,8`. Raises InputError."""
     words = text.split(",")
     if not all(word.isascii() and word.isdecimal() and 1 <= int(word) <= 1024 for word in words):
         raise InputError(
@@ -75,27 +76,32 @@ def _numbers(text: str) -> list[int]:
 
 
 def _measured(store: RunStore) -> Mapping[tuple[str, int], _Rates]:
-    """Return (engine, size of frames in bytes) -> measured rates. Raises InputError for a run
-    without the probe and its factors."""
-    found: dict[tuple[str, int], _Rates] = defaultdict(lambda: defaultdict(list))
+    """Return (engine, size of frames in bytes) -> measured rates. Without the factor `engine`, the
+    probe's label stands for it. Raises InputError for a run without valid trials of the probe, or
+    without its factors."""
+    measured: dict[tuple[str, int], _Rates] = defaultdict(lambda: defaultdict(list))
     for record in store.trials():
         levels = record.scenario
         if record.probe != _PROBE or record.status != "valid" or not set(_FACTORS) <= set(levels):
             continue
         rates = [each["value"] for each in record.samples if each["metric"] == "throughput_pps"]
         key = (str(levels.get("engine", record.label)), int(levels["frame_bytes"]))
-        found[key][int(levels["cores"])] += map(float, rates)
-    if not found:
+        measured[key][int(levels["cores"])] += map(float, rates)
+    if not measured:
         raise InputError(
             f"the run has no valid trial of the probe {_PROBE} with the factors "
             f"{' and '.join(_FACTORS)}",
             where=str(store.folder),
             hint="sfcperf run heavy-hitter-cores",
         )
-    return found
+    return measured
 
 
-def _cells(rates: _Rates, wanted: Sequence[int], frame_bytes: int, link_bps: float) -> list[str]:
+def _cells(
+    rates: _Rates, core_numbers: Sequence[int], frame_bytes: int, link_bps: float
+) -> list[str]:
+    """Return the last cells of a row: the measured rates, the model's rate for each of
+    `core_numbers`, and how many cores fill the link. Raises InputError for too few rounds."""
     from statistics import fmean
 
     from sfcperf.analysis.core_model import cores_for_link, modelled
@@ -105,12 +111,12 @@ def _cells(rates: _Rates, wanted: Sequence[int], frame_bytes: int, link_bps: flo
         f"{fmean(values) / 1e6:.2f} ({number})" for number, values in sorted(rates.items())
     )
     cells = [measured]
-    for number in wanted:
+    for number in core_numbers:
         try:
-            found = modelled(rates, number, **settings)
+            rate = modelled(rates, number, **settings)
         except ValueError as error:
             raise InputError(str(error), where="rounds", hint="measure more rounds") from error
-        sign = "= " if found.of_link else ""
-        interval = f"[{found.low_pps / 1e6:.2f}, {found.high_pps / 1e6:.2f}]"
-        cells.append(f"{sign}{found.pps / 1e6:.2f} {interval}")
+        sign = "= " if rate.of_link else ""
+        interval = f"[{rate.low_pps / 1e6:.2f}, {rate.high_pps / 1e6:.2f}]"
+        cells.append(f"{sign}{rate.pps / 1e6:.2f} {interval}")
     return [*cells, str(cores_for_link(rates, **settings))]

@@ -44,6 +44,8 @@ def controller(
     from sfcperf.dataplane.sdnmon.controller.daemon import Options, serve
 
     def ready(openflow: str, interface: str) -> None:
+        # For whoever started this process: switches and requests are answered now, at these
+        # addresses.
         print(json.dumps({"event": "ready", "openflow": openflow, "rest": interface}), flush=True)
 
     serve(Options(listen, rest, token_file, tuple(apps or ())), ready)

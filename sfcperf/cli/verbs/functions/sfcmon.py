@@ -110,6 +110,7 @@ def simulate(
 
 
 def _check_share(threshold: float) -> None:
+    """Raise InputError for a share that the data plane cannot express."""
     # The data plane's register holds the share in units of 2^-32.
     if not 2**-32 <= threshold < 1:
         raise InputError(
@@ -118,6 +119,8 @@ def _check_share(threshold: float) -> None:
 
 
 def _sizes(words: list[str]) -> Sizes:
+    """Return the sizes of the reference configuration, changed by `words` (`NAME=N`). Raises
+    InputError."""
     from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes
 
     sizes = Sizes()
@@ -255,6 +258,7 @@ def controller(
     from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
 
     def ready(where: str) -> None:
+        # For whoever started this process: requests are answered now, at this address.
         print(json.dumps({"event": "ready", "listen": where}), flush=True)
 
     serve(Options(state, windows, token_file, listen), ready)

@@ -93,6 +93,7 @@ def label(
     known = None if truth is None else labels.read(truth)
     found = suricata.alerts(pcap, rules or (suricata.RULES,))
     labels.write(output, found.rows)
+    # The last row is no attack: it says that all other packets are benign.
     print(f"{output}: {count_text(len(found.rows) - 1, 'attack flow')}")
     if found.without_flow:
         print(

@@ -128,6 +128,7 @@ def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
 
 
 def _show(package: Package, runs: list[PreparedReplay]) -> None:
+    """Print what a replay of these runs would execute."""
     from sfcperf.cli.terminal.text import shown
     from sfcperf.package.replay.describe import description, missing_requirements
 
@@ -174,24 +175,24 @@ def _replay(
 def _run_all(
     package: Package, runs: list[PreparedReplay], kept: Path, options: ReplayOptions
 ) -> list[RunStore] | int:
-    """Replay one packaged run, or each run of a campaign; return the runs, or the exit code of the
-    first that did not complete."""
+    """Replay one packaged run, or each run of a campaign. Return the new runs, or the exit code of
+    the first that did not complete."""
     from sfcperf.package.replay.repeat import run_or_resume
     from sfcperf.results.campaigns import Repeat, new_campaign
 
     campaign = new_campaign(runs[0].packaged.manifest()["name"])
     here: list[RunStore] = []
     for number, run in enumerate(runs, 1):
-        again = replace(
+        of_this_run = replace(
             options,
             resume=options.earlier[number - 1] if number <= len(options.earlier) else None,
             repeat=Repeat(number, len(runs), campaign) if len(runs) > 1 else None,
             others=tuple(run.folder for run in here),
         )
-        found = run_or_resume(package, run, kept, again)
-        if isinstance(found, int):
-            return found
-        here.append(found)
+        complete_or_code = run_or_resume(package, run, kept, of_this_run)
+        if isinstance(complete_or_code, int):
+            return complete_or_code
+        here.append(complete_or_code)
     return here
 
 
@@ -203,6 +204,8 @@ def _judge(
     *,
     as_json: bool,
 ) -> int:
+    """Compare the packaged runs with those made here; write and print the verdict. Return the exit
+    code: 0 if all is reproduced, else 1. `path`: the package."""
     import json
 
     from sfcperf.cli.noise_floor import known_floors

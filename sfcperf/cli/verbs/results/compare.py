@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfcperf.analysis.comparison import Comparison
 
 _OF_DIFFERENCES = {"better", "worse", "different"}
+"""Verdicts that need enough trials to show a difference."""
 
 
 def compare(
@@ -149,6 +150,7 @@ def compare(
     )
     sides = sides_of(runs, baseline, results, label or ())
     check_outputs((json_, html, csv), sides)
+    # A noise floor says how single runs differ: not variants, and not sides of several runs.
     single = len(sides[0].stores) == 1 and not sides[0].variant
     comparison = compare_all(sides[0], sides[1:], options, known_floors() if single else None)
     if json_ != "-":
@@ -163,6 +165,7 @@ def compare(
 
 
 def _print(comparison: Comparison) -> None:
+    """Print the headline, the tables and the remarks of a comparison."""
     from rich.text import Text
 
     from sfcperf.cli.terminal.console import console

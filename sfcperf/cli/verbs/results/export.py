@@ -44,6 +44,7 @@ def export(
 
     store = read_run(run, results)
     if output is None and store.is_read_only:
+        # This raises, and says why: the export would be written into the run folder.
         store.check_writable()
     if format_ is Format.OPENMETRICS:
         _write_openmetrics(store, output or store.folder / "summary.prom")
@@ -55,6 +56,7 @@ def export(
 
 
 def _write_openmetrics(store: RunStore, target: Path) -> None:
+    """Write the summaries of a run in the format of Prometheus, and print the file's path."""
     from sfcperf.presentation.openmetrics import openmetrics
     from sfcperf.results.export import check_target
     from sfcperf.results.files import replace_file

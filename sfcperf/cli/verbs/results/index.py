@@ -97,6 +97,8 @@ def index(
 
 
 def _send(store: RunStore, target: Target, retry_s: float) -> None:
+    """Send one run, and print what became of its documents. If the server is away or fails
+    (DeliveryFailed), the run waits in the spool; other errors are for the user to mend first."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.elasticsearch.answers import DeliveryFailed
     from sfcperf.elasticsearch.delivery import deliver
@@ -122,25 +124,27 @@ def _send_waiting(retry_s: float) -> None:
     from sfcperf.elasticsearch.spool import Spool
 
     spool = Spool()
-    waiting, left = spool.waiting(), [line for error in spool.damaged() for line in error.lines()]
-    if not waiting and not left:
+    waiting, problems = spool.waiting(), [line for e in spool.damaged() for line in e.lines()]
+    if not waiting and not problems:
         print("no run is waiting to be sent")
     for entry in waiting:
         try:
             with sending_bar() as progress:
                 sent = deliver_waiting(entry, spool=spool, progress=progress, retry_s=retry_s)
         except SfcperfError as error:
-            left += error.lines()
+            problems += error.lines()
         else:
             show_sent(entry.run_id, entry.target, sent)
-    if left:
+    if problems:
         still = count_text(len(spool.waiting()) + len(spool.damaged()), "run")
         raise EnvironmentLacks(
-            "\n".join([f"not all runs could be sent; still waiting: {still}", *left])
+            "\n".join([f"not all runs could be sent; still waiting: {still}", *problems])
         )
 
 
 def _verify(places: Sequence[tuple[RunStore, Target]], retry_s: float) -> None:
+    """Print for each run how its documents on the server differ from its folder. If any do, end
+    with exit code 1."""
     from sfcperf.cli.sending import show_findings
     from sfcperf.elasticsearch.verify import verify
 

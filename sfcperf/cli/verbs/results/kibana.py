@@ -72,6 +72,7 @@ def import_(
 
 
 def _content(prefix: str) -> str:
+    """Return all data views and dashboards as NDJSON. Raises InputError for a bad prefix."""
     from sfcperf.elasticsearch.target import target
     from sfcperf.kibana import ndjson, saved_objects
 

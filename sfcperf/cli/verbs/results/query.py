@@ -73,6 +73,8 @@ def _split(words: list[str]) -> tuple[list[str], str | None]:
 
 
 def _is_path(word: str) -> bool:
+    """Whether a file or folder has this name. A long query is none: the system refuses it as a
+    path."""
     try:
         return Path(word).exists()
     except OSError:
@@ -80,6 +82,8 @@ def _is_path(word: str) -> bool:
 
 
 def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
+    """Open the runs that the user named or that fit his patterns, or every run in `results`; each
+    one once. Raises InputError if there is none."""
     from sfcperf.cli.inputs import open_run, read_runs
     from sfcperf.results.runs import list_runs
 
@@ -106,6 +110,7 @@ def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
 
 
 def _list_views(database: RunDatabase) -> None:
+    """Print the views that queries can use, with their columns and types."""
     from sfcperf.cli.terminal.console import console
 
     out = console()
@@ -123,6 +128,8 @@ def _name(column: str) -> str:
 def _answer(
     database: RunDatabase, sql: str, format_: Format, output: Path | None, stores: list[RunStore]
 ) -> None:
+    """Run a query, and write its rows to a file or to stdout (None). Raises InputError. `stores`:
+    the runs, of which no document may be replaced."""
     from sfcperf.cli.terminal.streams import drop_stdout, strict_stdout
     from sfcperf.query.output import write_parquet, write_text
     from sfcperf.results.export import check_target

@@ -18,7 +18,9 @@ from sfcperf.cli.arguments import (
 from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
+"""Default file of a page with several runs."""
 PORT = 8644
+"""Default port of --serve."""
 
 
 def report(
@@ -58,7 +60,7 @@ def report(
             raise InputError(
                 "one run is served, as it is", where="--serve", allowed="a single run, without -o"
             )
-        _served(runs[0], results, PORT if port is None else port)
+        _serve(runs[0], results, PORT if port is None else port)
     elif len(runs) == 1:
         if output is not None or label:
             raise InputError(
@@ -72,6 +74,8 @@ def report(
 
 
 def _of_one(run: str, results: Path) -> None:
+    """Create summary, figures and report of a run again, and print its outcome. Raises
+    EnvironmentLacks if a step failed."""
     from sfcperf.cli.inputs import read_run
     from sfcperf.cli.outcome import print_costs, print_places, print_summary, print_verdict
     from sfcperf.control import publishing
@@ -90,7 +94,8 @@ def _of_one(run: str, results: Path) -> None:
         raise EnvironmentLacks("not everything could be created:\n" + "\n".join(problems))
 
 
-def _served(run: str, results: Path, port: int) -> None:
+def _serve(run: str, results: Path, port: int) -> None:
+    """Print the address of a run's report, and serve it until Ctrl-C."""
     from sfcperf.cli.inputs import read_run
     from sfcperf.report.serving import ADDRESS, report_server
 
@@ -104,6 +109,7 @@ def _served(run: str, results: Path, port: int) -> None:
 
 
 def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:
+    """Write a page that shows several runs side by side, and print its path."""
     from sfcperf.cli.inputs import open_runs
     from sfcperf.report.multi_run import write_report
 

@@ -20,8 +20,8 @@ calls it before and after each trial."""
 
 
 def application(worker: Worker, begin: Callable[[Session], None], token: str) -> FastAPI:
-    """Make the app. `begin` begins a session, and returns when it goes on. `token` is what each
-    request must have (RFC 6750)."""
+    """Make the app. `begin` begins a session, and returns when the session is under way. `token` is
+    what each request must have (RFC 6750)."""
     app = interface(
         "Flow classifier",
         _DESCRIPTION,
@@ -52,5 +52,6 @@ def application(worker: Worker, begin: Callable[[Session], None], token: str) ->
 
 def description() -> dict[str, Any]:
     """OpenAPI's description of the interface."""
+    # Neither a worker nor `begin` is needed: no request is answered.
     nobody: Any = None
     return application(nobody, nobody, "").openapi()

@@ -25,8 +25,8 @@ _AGAIN_S = 15.0
 
 
 class ServingLayer:
-    """The process of the serving layer, which is started again when it dies. Its port and token
-    stay."""
+    """The process of the serving layer, which is started again when it dies, and a client of its
+    REST interface. Its port and token stay the same."""
 
     def __init__(self, context: ServiceContext, broker: Broker) -> None:
         """Writes the files that the process reads; starts nothing."""
@@ -52,7 +52,9 @@ class ServingLayer:
         )
 
     def start(self) -> None:
-        """Start the process, and return when it answers. Raises EnvironmentLacks."""
+        """Start the process, and return when it answers. After an earlier start, the file with the
+        port is there already: then this returns at once, and requests wait (`_ask`). Raises
+        EnvironmentLacks."""
         self.process.start(START_TIMEOUT_S)
 
     @property
@@ -70,8 +72,9 @@ class ServingLayer:
         self._ask("PUT", "/session", session)
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request. It is repeated while the process cannot be reached, which may be starting
-        again."""
+        """Send a request; return its answer, or None if that is empty. The request is repeated
+        while the process cannot be reached, as it may be starting again. Raises
+        MeasurementError."""
         import requests
 
         def ask() -> Any:
@@ -98,4 +101,5 @@ class ServingLayer:
 
 
 def _private(path: str | Path, flags: int) -> int:
+    """Open a file that only this user can read, for `open`."""
     return os.open(path, flags, 0o600)

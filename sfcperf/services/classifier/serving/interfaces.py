@@ -18,7 +18,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _LONGEST_REASON = 500
 """Longest quotation of an answer, characters: answers may quote whole requests."""
 INVALID = "invalid"
-"""Reason for which a rule is refused that the interface does not take for a rule."""
+"""Why a rule is refused that the interface does not take for a rule."""
 _WRONG_BODY = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
@@ -46,6 +46,7 @@ class RuleSetter:
         self.retrying: str | None = None
         """Why a request is being tried again; None while all are answered."""
         self.retries = 0
+        """How often a request was tried again."""
 
     def put(self, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
         """Set rules at all interfaces; return those that an interface refused, and why. None:
@@ -60,8 +61,8 @@ class RuleSetter:
         return refused
 
     def _put(self, target: Target, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
-        """Set rules at one interface, as `put`. If they are refused as a whole, each half is set by
-        itself, and so on: a rule that is invalid does not cost the others."""
+        """Set rules at one interface, like `put`. If they are refused as a whole, each half is set
+        by itself, and so on: an invalid rule does not keep the others from being set."""
         body = {"rules": [self._described(rule) for rule in rules]}
         try:
             outcome = self._until_answered(target, body)
@@ -83,6 +84,7 @@ class RuleSetter:
         return [(rules[each["index"]], each["reason"]) for each in outcome["refused"]]
 
     def _described(self, rule: Rule) -> dict[str, Any]:
+        """Return a rule as JSON for the rule interface."""
         if not isinstance(rule, Flow):
             return {"source": rule.address, "ttl_s": self._ttl_s}
         (src, src_port), (dst, dst_port) = rule.low, rule.high

@@ -23,8 +23,8 @@ class Latencies:
         total = self._counts.total()
         values = sorted(self._counts)
         sums = accumulate(self._counts[value] for value in values)
-        wanted = total * percent / 100
-        return next((v for v, so_far in zip(values, sums, strict=True) if so_far >= wanted), None)
+        needed = total * percent / 100
+        return next((v for v, so_far in zip(values, sums, strict=True) if so_far >= needed), None)
 
     def summary(self) -> dict[str, int | None]:
         """`count`, `median_ms`, `p99_ms`."""

@@ -11,8 +11,9 @@ class Offsets:
 
     def __init__(self) -> None:
         self._begins: list[int] = []
+        """First offset of each run. Runs are in order, with a gap between any two."""
         self._ends: list[int] = []
-        """Offset after the last one of each run. Runs are in order, with a gap between any two."""
+        """Offset after the last one of each run."""
 
     @property
     def next(self) -> int:
@@ -22,6 +23,7 @@ class Offsets:
     def add(self, offset: int) -> bool:
         """Add an offset; return whether it is new."""
         begins, ends = self._begins, self._ends
+        # The run before `at` is the last one that begins at the offset or earlier.
         at = bisect_right(begins, offset)
         if at and offset < ends[at - 1]:
             return False

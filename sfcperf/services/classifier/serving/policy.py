@@ -63,11 +63,14 @@ class _Address:
     attacks: int = 0
     """Attacks among the flows that come from it."""
     outgoing: int = 0
+    """Flows that come from it."""
     incoming: int = 0
+    """Flows that go to it."""
 
 
 class Policy:
-    """Decides on rules in one trial. Times are seconds of a clock that is never set back."""
+    """Decides on rules in one trial. `rules_for` is called for each verdict, and `refused` for a
+    rule that could not be set. Times are seconds of a clock that is never set back."""
 
     def __init__(self, limits: Limits, remembered_flows: int = REMEMBERED_FLOWS) -> None:
         self._limits = limits
@@ -78,12 +81,14 @@ class Policy:
         """Rule -> when it ends, and whether it is a rule by flow for a source with one flow. Rules
         are in the order in which they end."""
         self._flow_rules = self._lone_rules = 0
+        """Number of rules by flow in force, and of those for sources with one flow."""
         self.withheld = 0
         """Number of rules that were not set for lack of room."""
 
     def rules_for(self, verdict: Verdict, now_s: float) -> list[Rule]:
-        """Return the rules to set now because of a verdict. A rule that is returned again later is
-        to be renewed. Raises ValueError for a flow whose addresses cannot be."""
+        """Return the rules to set now because of a verdict; empty if there are none, or if they
+        have been set. A rule that is returned again later is to be renewed. Raises ValueError for a
+        flow that cannot exist, such as one between addresses of IPv4 and IPv6."""
         src, dst = _canonical(verdict.src), _canonical(verdict.dst)
         key = flow(verdict.protocol, (src, verdict.src_port), (dst, verdict.dst_port))
         bad = verdict.label != BENIGN
@@ -103,9 +108,11 @@ class Policy:
     # --- flows ---
 
     def _note(self, key: Flow, src: str, bad: bool) -> _FlowState:
-        """Remember a flow's verdict, and count it for its addresses."""
+        """Remember a flow's last verdict, and count it for its addresses. Return the flow's
+        state."""
         known = self._flows.get(key)
         if known is None:
+            # At first it is no attack: the verdict is counted below, as for a flow that is known.
             known = self._flows[key] = _FlowState(src, False)
             self._address(src).outgoing += 1
             self._address(_other(key, src)).incoming += 1
@@ -133,6 +140,7 @@ class Policy:
         return self._addresses.setdefault(address, _Address())
 
     def _is_blocked(self, source: Source) -> bool:
+        """Whether a source has so many attacks that it is blocked by its address."""
         known = self._addresses[source.address]
         return (
             self._limits.sources
@@ -144,8 +152,8 @@ class Policy:
     # --- rules ---
 
     def _set(self, rule: Rule, now_s: float) -> bool:
-        """Whether the rule is to be set, or renewed because half of its time is over; if so, count
-        it as in force."""
+        """Count a rule as in force from now on, and return True. Return False if it need not be
+        renewed, as less than half of its time is over, or if there is no room for it."""
         before = self._in_force.get(rule)
         if before is not None:
             if before[0] - now_s > self._limits.ttl_s / 2:
@@ -164,10 +172,12 @@ class Policy:
         return self._addresses[self._flows[rule].source].outgoing == 1
 
     def _has_room(self, lone: bool) -> bool:
+        """Whether one more rule by flow may be set. `lone`: its source has one flow."""
         most = self._limits.max_flow_rules
         return self._flow_rules < most and not (lone and self._lone_rules >= most // 2)
 
     def _expire(self, now_s: float) -> None:
+        """Drop the rules whose time is over."""
         while self._in_force:
             rule, (until_s, lone) = next(iter(self._in_force.items()))
             if until_s > now_s:
@@ -176,11 +186,13 @@ class Policy:
             self._count(rule, lone, -1)
 
     def _drop(self, rule: Rule) -> None:
-        found = self._in_force.pop(rule, None)
-        if found is not None:
-            self._count(rule, found[1], -1)
+        """Count a rule as not in force any more, if it is."""
+        dropped = self._in_force.pop(rule, None)
+        if dropped is not None:
+            self._count(rule, dropped[1], -1)
 
     def _count(self, rule: Rule, lone: bool, change: int) -> None:
+        """Add `change`, 1 or -1, to the numbers of rules. Rules by source are not limited."""
         if isinstance(rule, Flow):
             self._flow_rules += change
             self._lone_rules += change * lone

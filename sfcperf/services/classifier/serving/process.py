@@ -48,9 +48,11 @@ class Settings:
 
 
 class Process:
-    """The serving layer's worker and server in one process."""
+    """The serving layer's worker and server in one process. Call `serve` once."""
 
     def __init__(self, settings: Settings) -> None:
+        """Take up the session, the counters and the port of the process before, if there was one.
+        Nothing is served yet."""
         self._settings = settings
         self._kept = Path(settings.kept)
         self._watch = Watch()
@@ -67,6 +69,7 @@ class Process:
         return int(place.read_text()) if place.exists() else 0
 
     def _ready(self) -> None:
+        """Tell the port to whoever started this process: the server answers."""
         replace_file(Path(self._settings.place), str(self._socket.getsockname()[1]))
 
     def _begin(self, session: Session) -> None:
@@ -77,9 +80,11 @@ class Process:
         self._worker.begin(session)
 
     def _work(self) -> None:
+        """Let the worker work in this thread."""
         try:
             self._worker.run()
         finally:
+            # If it has failed, a request that waits in `Worker.begin` must not wait for ever.
             self._worker.stop()
 
     async def serve(self) -> int:
@@ -87,6 +92,7 @@ class Process:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._end)
         thread = self._watch.thread("the worker", self._work)
         await self._server.serve([self._socket])
+        # The server may also have ended by itself.
         self._end()
         await asyncio.to_thread(thread.join)
         if self._watch.problem is None:
@@ -95,6 +101,8 @@ class Process:
         return 1
 
     def _end(self) -> None:
+        """End worker and server. Harmless when called again."""
+        # First, since the worker that ends is no problem from now on.
         self._watch.over()
         self._worker.stop()
         self._server.should_exit = True

@@ -18,6 +18,7 @@ _Offsets = Annotated[tuple[_Offset, ...], Field(max_length=_MOST_PARTITIONS)]
 
 
 class _DescribedAnswer(Answer):
+    # Docstrings of fields become their descriptions, and unknown keys are refused.
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 

@@ -63,7 +63,7 @@ class Malformed(Exception):
 
 
 class _Progress:
-    """What has been done in one session."""
+    """What has been done in one session. Latencies are in milliseconds, see `session.Status`."""
 
     def __init__(self, session: Session) -> None:
         partitions = len(session.records_from)
@@ -74,24 +74,31 @@ class _Progress:
         self.records = 0
         """Number of records whose verdict or dead letter has had its effect."""
         self.labels: Counter[str] = Counter()
+        """Number of verdicts by label."""
         self.poisoned = 0
+        """Number of dead letters."""
         self.verdict, self.in_force, self.first_packet = Latencies(), Latencies(), Latencies()
         self.problem: str | None = None
+        """Why rules could not be set; None if all could."""
 
 
 class Worker:
-    """Reads verdicts and sets rules in one thread (`run`). Other threads may ask it meanwhile."""
+    """Reads verdicts and sets rules in one thread (`run`). Other threads may ask it meanwhile, give
+    it the next session (`begin`), and end it (`stop`)."""
 
     def __init__(self, broker: Broker, session: Session, counters: Mapping[str, int]) -> None:
-        """`session` is read from its beginning; `counters` are those of that time."""
+        """The messages of `session` are read from their beginning; `counters` are the values at
+        that time."""
         self._broker = broker
         self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
         self._ends = TopicEnds(broker.bootstrap)
         self._skipped = SkippedReport()
         self._next: Session | None = None
+        """Session that was given to `begin` and that `run` has not taken yet."""
         self._changed = threading.Event()
         """Wakes a pause: there is another session, or the worker is to end."""
         self._taken = threading.Condition()
+        """Guards `_next`; notified when that was taken, or when the worker is to end."""
         self._stopping = False
         self._counters: Counter[str] = Counter(counters)
         self._take(session)
@@ -99,8 +106,8 @@ class Worker:
     # --- asked by other threads ---
 
     def begin(self, session: Session) -> None:
-        """Begin a session; return when it goes on, and nothing of the one before has an effect any
-        more."""
+        """Begin a session; return when it is under way, and nothing of the one before has an effect
+        any more. Return also when the worker ends."""
         with self._taken:
             self._next = session
             self._changed.set()
@@ -131,7 +138,7 @@ class Worker:
 
     @property
     def session(self) -> Session:
-        """The session that goes on."""
+        """The session that is under way."""
         return self._session
 
     def counters(self) -> dict[str, int]:
@@ -193,6 +200,7 @@ class Worker:
             )
             for number, offset in enumerate(offsets)
         ]
+        # Messages before these offsets have had their effect. Negative: nothing was committed.
         self._committed = {
             (place.topic, place.partition): place.offset
             for place in (self._consumer.committed(places, TIMEOUT_S) if places else [])
@@ -200,6 +208,8 @@ class Worker:
         self._consumer.assign(places)
 
     def _pause(self, seconds: float) -> bool:
+        """Wait so many seconds. True, perhaps earlier: another session begins, or the worker is to
+        end."""
         return self._changed.wait(seconds)
 
     def _handle(self, taken: Sequence[Message]) -> None:
@@ -273,12 +283,12 @@ class Worker:
         return True
 
     def _is_ahead(self, message: Message) -> bool:
-        """Whether the message's effect was not committed yet."""
+        """Whether the effect of a message was not committed yet before the process was started."""
         at = place_of(message)
         return at.offset >= self._committed.get((at.topic, at.partition), -1)
 
     def _judge(self, message: Message, verdict: Verdict) -> list[Rule]:
-        """Count a verdict, and return the rules that follow from it."""
+        """Count a verdict, and return the rules that follow from it; empty if none does."""
         written_ms: int = message.timestamp()[1]
         self._progress.labels[verdict.label] += 1
         self._progress.verdict.add(written_ms - verdict.recorded_ms)
@@ -302,7 +312,8 @@ class Worker:
         return now_s - max(0.0, time.time() - written_ms / _MS_PER_S)
 
     def _set(self, rules: list[Rule]) -> bool:
-        """Set rules. False: given up, since another session begins or the worker ends."""
+        """Set rules at all interfaces, if there are any. Return False if that was given up, since
+        another session begins or the worker ends."""
         if not self._session.targets:
             return True
         try:
@@ -325,7 +336,8 @@ class Worker:
         return True
 
     def _measure(self, causes: Sequence[Verdict]) -> None:
-        """Note the latencies of verdicts whose rules are in force now."""
+        """Note the latencies of verdicts whose rules are in force now. They end now, and all clocks
+        are wall clocks."""
         if not self._session.targets:
             return
         now_ms = time.time_ns() // _NS_PER_MS

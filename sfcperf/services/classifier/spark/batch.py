@@ -55,6 +55,7 @@ def train(
     # Not `save`: with it each executor would write to the disk of its own machine.
     tree._java_obj.write().saveToLocal(str(folder / _TREE))
     (folder / _LABELS).write_text(json.dumps(kinds.tolist()))
+    # Each node that is no leaf has two children.
     return {"depth": tree.depth, "leaves": (tree.numNodes + 1) // 2}
 
 

@@ -27,7 +27,10 @@ VERSION = 1
 VECTOR = "seen"
 PREDICTION = "prediction"
 _FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
+"""Fields of a record that are read from its JSON; `features`, an array, stays text."""
 _NOTHING = "0," * (len(NAMES) - 1) + "0"
+"""Features for a message that is no record: the tree judges all messages, and that answer is not
+used."""
 _REASON = "no flow record (schemas/flow-record.schema.json)"
 
 
@@ -81,12 +84,14 @@ def _canonical() -> Column:
 
 
 def _early() -> Column:
+    """The feature EARLY, which is no column of a record: 1 or 0."""
     from pyspark.sql import functions as f
 
     return f.when(f.col("record.kind") == EARLY, 1.0).otherwise(0.0)
 
 
 def _seen() -> list[Column]:
+    """The other features that the model sees, in their order."""
     from pyspark.sql import functions as f
 
     return [f.col("columns").getItem(place).cast("double") for place in PLACES]
@@ -119,6 +124,7 @@ def _verdict(labels: Sequence[str]) -> Column:
     record = f.col("record")
     source = f.to_json(f.struct(record["source"].alias("source")))
     texts = f.array(*(f.lit(json.dumps(label)) for label in labels))
+    # `substring` cuts the value out of `{"source":...}`. Like `element_at`, it counts from 1.
     named = {
         "record": f.concat(f.lit("["), "partition", f.lit(","), "offset", f.lit("]")),
         "recorded_ms": f.unix_millis("timestamp"),
@@ -138,13 +144,14 @@ def _verdict(labels: Sequence[str]) -> Column:
 
 
 def _column(name: str) -> Column:
+    """The text of one column of a record's features."""
     from pyspark.sql import functions as f
 
     return f.col("columns").getItem(NAMES.index(name))
 
 
 def _headers() -> list[Column]:
-    """Headers of a dead letter: which record it was, and why it is none."""
+    """Headers of a dead letter: which message it was, and why it is no record."""
     from pyspark.sql import functions as f
 
     cut = f.octet_length("value") > LARGEST_LETTER_BYTES

@@ -43,8 +43,8 @@ example."""
 
 
 class SparkEngine(Engine):
-    """Trains and classifies in one process with Spark's driver, which runs for as long as the run
-    lasts."""
+    """Trains and classifies in one process with Spark's driver (`spark.process`), which runs for as
+    long as the run lasts and takes commands."""
 
     name = "spark"
 
@@ -60,10 +60,13 @@ class SparkEngine(Engine):
         self._parameters = parameters["spark"]
         self._broker = broker
         self._key = secrets.token_hex(16)
+        """What a client of the process has to know."""
         self._settings = context.state_dir / "spark.json"
         self._ready = context.state_dir / "spark.ready"
+        """File that the process writes when it takes commands."""
         self._process: SupervisedProcess | None = None
         self._folder: Path | None = None
+        """Folder of the model that classifies; None before the first."""
         self._restarts = 0
         """Restarts of processes before the one that runs."""
 
@@ -74,10 +77,11 @@ class SparkEngine(Engine):
     def start(self) -> None:
         """Start the process: the JVM, and Spark in it, which takes half a minute. Raises
         EnvironmentLacks."""
-        self._set(None)
+        self._write_settings(None)
         self._begin()
 
     def _begin(self) -> None:
+        """Start a process, which reads the settings. Raises EnvironmentLacks."""
         command = [sys.executable, "-m", "sfcperf.services.classifier.spark.process"]
         self._process = SupervisedProcess(
             self._context,
@@ -87,7 +91,7 @@ class SparkEngine(Engine):
         )
         self._process.start(START_TIMEOUT_S)
 
-    def _set(self, model: Path | None) -> None:
+    def _write_settings(self, model: Path | None) -> None:
         """Write the settings for the process, and for one that is started again after a crash: that
         one classifies with `model` from the start."""
         replace_file(
@@ -131,7 +135,8 @@ class SparkEngine(Engine):
         Raises DeploymentError."""
         if folder == self._folder and self.problem() is None:
             return
-        self._set(folder)
+        # Before the command, so that a process which crashes in between comes back with this model.
+        self._write_settings(folder)
         with errors_as(DeploymentError, EnvironmentLacks, MeasurementError):
             self._check_slots()
             if self._process is not None and self._process.problem() is not None:
@@ -182,8 +187,8 @@ class SparkEngine(Engine):
         return found
 
     def _connected(self, process: SupervisedProcess) -> Connection:
-        """Connect to the process, which may be coming back after a crash. Raises OSError,
-        ValueError, EOFError, AuthenticationError."""
+        """Connect to the process. While it may be coming back after a crash, this is tried again.
+        Raises OSError, ValueError, EOFError, AuthenticationError."""
 
         def connect() -> Connection:
             with short_path(self._ready.parent / SOCKET) as address:
@@ -198,7 +203,7 @@ class SparkEngine(Engine):
 
     def problem(self) -> str | None:
         """Say what is wrong with the process, or with its query if that has been failing for a
-        minute."""
+        minute; None if nothing is."""
         if self._process is None:
             return None
         if (problem := self._process.problem()) is not None:
@@ -211,7 +216,7 @@ class SparkEngine(Engine):
         return f"Spark's query fails: {state['failure'].splitlines()[0]}; see {self._process.log}"
 
     def _state(self) -> Mapping[str, Any]:
-        """State of the query as the process wrote it last."""
+        """State of the query as the process wrote it last, with the keys of UNTROUBLED."""
         try:
             state: Mapping[str, Any] = json.loads((self._context.state_dir / STATE).read_text())
         except OSError:

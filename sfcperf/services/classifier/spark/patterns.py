@@ -19,6 +19,8 @@ def at_most(limit: int) -> str:
     digits = str(limit)
     # Shorter numbers come first, since they are the usual ones: the match takes less time.
     found = ["0", f"[1-9][0-9]{{0,{len(digits) - 2}}}"] if len(digits) > 1 else []
+    # Of the numbers with as many digits: those that begin like the limit, and have a smaller digit
+    # at this place; what follows it does not matter. Last comes the limit itself.
     for place, digit in enumerate(digits):
         low, high = (1 if place == 0 and len(digits) > 1 else 0), int(digit) - 1
         if low <= high:
@@ -35,6 +37,7 @@ def _ipv4() -> str:
 def _ipv6() -> str:
     """Pattern of an IPv6 address as inet_pton(3) reads it: `::` stands for one group or more."""
     found = [f"(?:{_H}:){{7}}{_H}", f"(?:{_H}:){{6}}{_ipv4()}"]
+    # `before`: number of groups in front of `::`. An IPv4 address takes the place of two groups.
     for before in range(8):
         head = f"(?:{_H}:){{{before}}}:" if before else "::"
         found.append(f"{head}(?:(?:{_H}:){{0,{6 - before}}}{_H})?" if before < 7 else head)
@@ -65,6 +68,7 @@ _LIMITED = {
 
 
 def _features(string: str) -> str:
+    """Pattern of a record's features. `string`: pattern of the strings that `class` may be."""
     columns = {**_LIMITED, "class": f"(?:null|{string})"}
     return r"\[" + ",".join(columns.get(name, _NUMBER) for name in NAMES) + r"\]"
 
@@ -85,6 +89,7 @@ def _fields(string: str, name: str) -> dict[str, str]:
 
 
 def _object(fields: dict[str, str]) -> str:
+    """Pattern of a JSON object with these fields, in this order and without spaces."""
     return r"\{" + ",".join(f'"{name}":{value}' for name, value in fields.items()) + r"\}"
 
 

@@ -35,29 +35,33 @@ if TYPE_CHECKING:
 
 
 class Commands:
-    """The commands that a client can give. Each takes paths and returns an object for JSON."""
+    """The commands that a client can give. Each takes paths and returns an object for JSON. Call
+    them in one thread."""
 
     def __init__(self, settings: Mapping[str, Any], watch: Watch) -> None:
+        """Start Spark; `watch` supervises the thread that starts a failed query again."""
         work = Path(settings["work"])
         self.spark = session(settings["parameters"], work)
         broker = Broker(**settings["broker"])
         self._stream = Stream(self.spark, broker, settings["parameters"], work, watch)
 
     def train(self, examples: str, model: str) -> Mapping[str, Any]:
-        """Train a model; return facts of it."""
+        """Train a model with the examples in a file (.npz) and write it to the folder `model`;
+        return facts of it."""
         with np.load(examples) as found:
             arrays = (found["features"], found["labels"], found["weights"])
         with self._stream.paused():
             return batch.train(self.spark, *arrays, Path(model))
 
     def predict(self, rows: str, model: str) -> Mapping[str, Any]:
-        """Label the rows with a model; return the labels."""
+        """Label the rows in a file (.npy) with the model in a folder; return the labels."""
         with self._stream.paused():
             loaded = batch.load(self.spark, Path(model))
             return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
 
     def classify(self, model: str, at_once: bool = False) -> Mapping[str, Any]:
-        """Classify with a model from now on; return when records are read."""
+        """Classify with the model in a folder from now on; return when records are read. `at_once`:
+        do not warm up the JVM first."""
         self._stream.classify(Path(model), at_once=at_once)
         return {}
 
@@ -77,7 +81,8 @@ def serve(listener: Listener, commands: Commands) -> None:
 
 
 def answer(connection: Connection, commands: Commands) -> None:
-    """Carry out one command. Whatever it raises goes to the client."""
+    """Carry out one command and send its result, or, as `error`, what it raised. Raises OSError,
+    EOFError when the client is gone."""
     request = json.loads(connection.recv_bytes())
     call: Callable[..., Mapping[str, Any]] = getattr(commands, request.pop("command"))
     try:
@@ -110,8 +115,10 @@ def main(path: Path) -> None:
         os._exit(0)
 
     signal.signal(signal.SIGTERM, stop)
+    # When the JVM ends, the watch calls `give_up`.
     watch.thread("the JVM", lambda: _wait_for(commands.spark))
     if settings["model"]:
+        # After a crash, records wait: `at_once`.
         commands.classify(settings["model"], at_once=True)
     # The socket is in a folder that no other user can enter: a client that connects and says
     # nothing would keep others out.

@@ -20,7 +20,8 @@ _FOREIGN = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE", "SPARK_LOCA
 
 
 def session(parameters: Mapping[str, Any], work: Path) -> SparkSession:
-    """Start Spark; all of its files are in `work`."""
+    """Start Spark; all of its files are in `work`, which becomes the working folder of this
+    process. `parameters` are those of the engine (`settings.SCHEMA`)."""
     import pyspark
     from pyspark.sql import SparkSession
 

@@ -30,6 +30,8 @@ STATE = "query.json"
 """File in the work folder that tells how often the query was started again, and since when it
 fails."""
 UNTROUBLED: Mapping[str, Any] = {"restarts": 0, "failing_since_s": None, "failure": None}
+"""State of a query that has never failed. `failing_since_s` is a time of CLOCK_MONOTONIC, seconds;
+`failure` says in words why the query fails. Both are null while it works."""
 _AGAIN_S = 0.5
 """Pause between two starts of a query that fails."""
 _START_TIMEOUT_S = 60.0
@@ -44,7 +46,8 @@ _CLIENT = {
 
 
 class Stream:
-    """Runs one query at a time, and starts it again when it fails."""
+    """Runs one query at a time, and starts it again when it fails. `classify` begins it; `paused`
+    stops it while Spark does something else."""
 
     def __init__(
         self,
@@ -54,6 +57,8 @@ class Stream:
         work: Path,
         watch: Watch,
     ) -> None:
+        """`work` keeps the checkpoint and the state of the query, also those of the process before
+        this one."""
         self._spark = spark
         self._broker = broker
         self._parameters = parameters
@@ -63,6 +68,7 @@ class Stream:
         with suppress(OSError):
             self._state = json.loads(self._file.read_text())
         self._lock = threading.Lock()
+        """Guards the query, which `paused` and the thread `_attend` stop and start."""
         self._model: Model | None = None
         self._query: StreamingQuery | None = None
         self._watch = watch
@@ -72,6 +78,7 @@ class Stream:
         """Classify with the model in the folder from now on. The JVM is warmed up for the model
         first, unless `at_once`. Raises what Spark raises, and TimeoutError when the query does not
         start."""
+        # At the end of the pause, the query starts with the new model.
         with self.paused():
             model = batch.load(self._spark, folder)
             if not at_once:
@@ -98,6 +105,7 @@ class Stream:
         query = self._query = self._written(self._judged(self._messages()))
 
         def reads() -> bool:
+            """Whether the query reads, or has ended already."""
             return not query.isActive or bool(query.status["isTriggerActive"])
 
         if not retry.until(reads, timeout_s=_START_TIMEOUT_S, period_s=0.02):
@@ -128,6 +136,7 @@ class Stream:
         return reader.load()
 
     def _judged(self, messages: DataFrame) -> DataFrame:
+        """Make the answers to messages: verdicts and dead letters."""
         assert self._model is not None
         judged = self._model.tree.transform(columns.parsed(messages))
         return columns.answered(judged, self._model.labels, self._broker)
@@ -175,6 +184,7 @@ class Stream:
             self._failed(error)
 
     def _failed(self, error: Exception | None) -> None:
+        """Note why the query fails (None: it has ended without an error), and since when."""
         since_s = self._state["failing_since_s"] or time.monotonic()
         self._note(failing_since_s=since_s, failure=str(error or "it has ended"))
         print(f"the query fails: {self._state['failure']}", flush=True)
