@@ -31,17 +31,26 @@ def test_the_longest_chain_of_each_topology(tmp_path) -> None:
 
 
 def test_nodes_as_the_path_meets_them(tmp_path) -> None:
-    drawing = draw(scenarios(tmp_path, "T3", 2)[0], "nsh-eth")
+    drawing = draw(scenarios(tmp_path, "T3", 2)[0], "nsh-eth", 42)
     assert list(titles(drawing).values()) == [["client"], ["fwd-1", "fwd-2"], ["server"]]
     assert drawing.wires
     details = [box.detail for node in drawing.nodes for box in node.boxes]
     assert details[1:3] == ["SI 255 → 254", "SI 254 → 253"]
-    drawing = draw(scenarios(tmp_path, "T2", 1)[0], "nsh-eth")
+    drawing = draw(scenarios(tmp_path, "T2", 1)[0], "nsh-eth", 42)
     assert list(titles(drawing).values()) == [["client", "server"], ["fwd-1"]]
 
 
+def test_spi_and_si_are_those_of_chains_with_nsh(tmp_path) -> None:
+    """The SPI is that which the infrastructure chose."""
+    (scenario,) = scenarios(tmp_path, "T1", 1)
+    assert "SPI 9, initial SI 255, encapsulation nsh-eth" in draw(scenario, "nsh-eth", 9).note
+    drawing = draw(scenario, "mpls", 9)
+    assert drawing.note.startswith("1 SF, encapsulation mpls;")
+    assert drawing.nodes[0].boxes[1].detail == "forwarder"
+
+
 def test_a_long_chain_is_abridged(tmp_path) -> None:
-    boxes = draw(scenarios(tmp_path, "T1", 32)[0], "nsh-eth").nodes[0].boxes
+    boxes = draw(scenarios(tmp_path, "T1", 32)[0], "nsh-eth", 42).nodes[0].boxes
     assert [box.title for box in boxes][6] == "25 more"
     assert boxes[6].detail == "fwd-6 to fwd-30"
     assert boxes[-2].detail == "SI 224 → 223"
@@ -50,7 +59,7 @@ def test_a_long_chain_is_abridged(tmp_path) -> None:
 @pytest.mark.parametrize("topology", ["T1", "T2", "T3"])
 def test_nothing_overlaps_or_sticks_out(tmp_path, topology: str) -> None:
     for scenario in scenarios(tmp_path, topology, 0, 1, 9):
-        drawing = draw(scenario, "nsh-eth")
+        drawing = draw(scenario, "nsh-eth", 42)
         for left, right in pairwise(drawing.nodes):
             assert left.x + left.width < right.x
         for node in drawing.nodes:
