@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from sfcperf.dataplane.stats_process import StatsProcess
-from sfcperf.errors import DeploymentError, MeasurementError, errors_as
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 
 FUNCTION_INTERFACE = "sfc-nsh"
@@ -15,6 +15,7 @@ FUNCTION_MAC = "02:73:66:63:6e:66"
 """Its MAC address. Only this host sees it."""
 _INSIDE = "sfc-ports"
 _COMMAND_TIMEOUT_S = 30.0
+_NEEDED = "its kernel must have veth and BPF filters of clsact (modules veth, sch_ingress, cls_bpf)"
 
 
 class PortPair(StatsProcess):
@@ -36,15 +37,20 @@ class PortPair(StatsProcess):
             f"link set dev {_INSIDE} addrgenmode none up",
             f"link set dev {FUNCTION_INTERFACE} addrgenmode none up",
         ]
-        remove(host)
-        failed = f"{name}: its ports cannot be connected"
-        with errors_as(DeploymentError, MeasurementError, context=failed):
+        failed, hint = f"{name}: its ports cannot be connected to it", f"{host.name}: {_NEEDED}"
+        try:
+            remove(host)
             _ip(host, lines)
+        except MeasurementError as error:
+            raise error.as_kind(DeploymentError, failed, hint=hint) from error
         options = ["--ingress", ports[0], "--egress", ports[1]]
         options += ["--inside", _INSIDE, "--function", FUNCTION_INTERFACE]
         pair = cls.spawn(f"{name}-ports", host, options)
         try:
             pair.wait_ready()
+        except DeploymentError as error:
+            pair.stop()
+            raise error.as_kind(DeploymentError, failed, hint=hint) from error
         except BaseException:
             pair.stop()
             raise

@@ -93,9 +93,7 @@ class CloudSession:
         chosen, plans = self._pool.assign(requests)
         if plans:
             self._prepare_networks(scenario)
-        if self._networks is not None:
-            nsh_bytes = encapsulation.NSH_BYTES if _has_nsh(scenario) else 0
-            check_mtu(self._networks, self._config.mtu, nsh_bytes)
+        self._check_mtus(scenario, [guest for guest in existing if guest is not None])
         made = {guest.name: guest for guest in self._make(plans)}
         # In the order of `requests`: endpoints that the run makes, then functions.
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])
@@ -182,6 +180,19 @@ class CloudSession:
             existing = next((g.port(DATA).network_id for g in self._existing.values()), None)
             prefix = data_prefix(scenario, self._tag)
             self._networks = prepare_networks(self._context, USER_DATA, public, prefix, existing)
+
+    def _check_mtus(self, scenario: Scenario, existing: Sequence[Guest]) -> None:
+        """Raises DeploymentError if packets of the endpoints would not fit into the data network.
+        `existing`: endpoints that the run did not make, whose MTU it does not set."""
+        if self._networks is None:
+            return
+        nsh = bool(scenario.chain.functions) and encapsulation.correlation(scenario) == "nsh"
+        nsh_bytes = encapsulation.NSH_BYTES if nsh else 0
+        if len(existing) < len(("client", "server")):
+            check_mtu(self._networks, self._config.mtu, nsh_bytes, "/infrastructure/config/mtu")
+        for guest in existing:
+            mtu = guest.mtu(guest.interfaces[DATA])
+            check_mtu(self._networks, mtu, nsh_bytes, f"/endpoints/{guest.name}")
 
     def _make(self, plans: Sequence[MachinePlan]) -> list[Guest]:
         """Make the planned machines at the same time, connect to them, and return them in the order
@@ -280,10 +291,6 @@ class CloudSession:
         if jump is not None and jump.name == machine.plan.name:
             return jump
         return connect(self._context, machine, key, jump=None if jump is None else jump.host)
-
-
-def _has_nsh(scenario: Scenario) -> bool:
-    return bool(scenario.chain.functions) and encapsulation.correlation(scenario) == "nsh"
 
 
 def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:

@@ -38,7 +38,7 @@ def _endpoint(deployed: ScenarioDeployment, spec: EndpointSpec, guest: Guest) ->
     interface, mtu = guest.interfaces[DATA], deployed.config.mtu
     # The run does not set the MTU of a machine that it did not make.
     if not guest.made:
-        mtu = int(guest.host.read_text(f"/sys/class/net/{interface}/mtu"))
+        mtu = guest.mtu(interface)
     return Endpoint(spec.name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
 
 

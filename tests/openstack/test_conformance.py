@@ -24,6 +24,7 @@ class TestOpenStack(DriverConformance):
         # Nova tells diagnostics to administrators.
         "telemetry_cloud": "sfcperf-admin",
     }
+    encapsulations = frozenset({"nsh-eth", "mpls"})
     # Four VMs at a time: emulated ones share two cores.
     longest = 2
     # An emulated VM boots in the time of two thirds of a deployment.

@@ -57,7 +57,10 @@ def test_on_both_infrastructures(new_lab: Callable[..., CloudLab], name: str) ->
         assert metrics(ours) == metrics(cloud)
         assert cloud["deployment"]["traversal"]["proven"] is True
         if cloud["deployment"]["facts"]["chain"]:
-            assert cloud["deployment"]["encapsulation"] == "mpls"
+            nsh_aware = name == "quickstart"
+            expected = ("nsh-eth", True) if nsh_aware else ("mpls", False)
+            deployment = cloud["deployment"]
+            assert (deployment["encapsulation"], deployment["spi"] is not None) == expected
 
     compared = lab.folder / "compared.json"
     assert lab.run("compare", *map(str, folders), "--json", str(compared)) == 0, lab.said

@@ -53,6 +53,10 @@ class Guest:
         """Name of the machine."""
         return self.machine.plan.name
 
+    def mtu(self, interface: str) -> int:
+        """Return the MTU of an interface, which the guest is asked for. Raises MeasurementError."""
+        return int(self.host.read_text(f"/sys/class/net/{interface}/mtu"))
+
     def port(self, name: str) -> Port:
         """Return one of the ports in the machine's spec."""
         return self.machine.ports[name]

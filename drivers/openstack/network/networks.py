@@ -308,16 +308,16 @@ class _NetworkBuilder:
         )
 
 
-def check_mtu(networks: RunNetworks, mtu: int, nsh_bytes: int) -> None:
-    """Raises DeploymentError if packets of the endpoints, which have this MTU, do not fit into the
-    data network with the `nsh_bytes` that NSH adds."""
+def check_mtu(networks: RunNetworks, mtu: int, nsh_bytes: int, where: str) -> None:
+    """Raises DeploymentError if packets of endpoints with this MTU do not fit into the data network
+    with the `nsh_bytes` that NSH adds. `where`: JSON pointer to what sets the MTU."""
     most = networks.data_mtu
     if not most or mtu + nsh_bytes <= most:
         return
     with_nsh = f", which become {mtu + nsh_bytes} with NSH" if nsh_bytes else ""
     raise DeploymentError(
-        f"networks of this cloud carry packets of {most} bytes at most, but the workflow sets "
-        f"{mtu} for the endpoints{with_nsh}",
-        where="/infrastructure/config/mtu",
+        f"the data network of this cloud carries packets of {most} bytes at most, but endpoints "
+        f"send packets of up to {mtu} bytes{with_nsh}",
+        where=where,
         hint=f"set it to {most - nsh_bytes} or less, on all infrastructures that are compared",
     )

@@ -364,11 +364,12 @@ class TestRunNetworks:
         b = self._ready(bench, mtu=1400)
         b.api.add("networks", "sfcperf-abc123-data", mtu=1350)
         networks = prepare_networks(b.context, "", self.KEY)
-        check_mtu(networks, 1350, 0)
+        where = "/infrastructure/config/mtu"
+        check_mtu(networks, 1350, 0, where)
         with pytest.raises(DeploymentError, match="1350 bytes at most"):
-            check_mtu(networks, 1351, 0)
+            check_mtu(networks, 1351, 0, where)
         with pytest.raises(DeploymentError, match="1351 with NSH") as caught:
-            check_mtu(networks, 1313, NSH_BYTES)
+            check_mtu(networks, 1313, NSH_BYTES, where)
         assert "1312 or less" in (caught.value.hint or "")
 
     def test_a_network_that_is_not_there(self, bench: Start) -> None:
