@@ -1,5 +1,4 @@
-"""heavy_hitter behind a function of the kernel, by one workflow: with NSH on this machine, and in
-plain IP in VMs."""
+"""heavy_hitter behind a function of the kernel, by one workflow: on this machine, and in VMs."""
 
 from __future__ import annotations
 

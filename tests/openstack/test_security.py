@@ -1,5 +1,5 @@
-"""IDS, broker, flow classifier and firewall with a chain of VMs: a management network instead of the
-loopback address."""
+"""IDS, broker, flow classifier and firewall with a chain of VMs: a management network instead of
+the loopback address."""
 
 from __future__ import annotations
 
