@@ -56,8 +56,8 @@ test: setup servers ## The gate; tests/README.md says how long (root: namespaces
 test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)
 	$(Q).ci/run ALL=1
 
-openstack-up: openstack ## Start a real OpenStack in its own namespaces (root, Debian 12)
-	$(Q)$(OPENSTACK) up
+openstack-up: openstack ## Start a real OpenStack in its own namespaces (root, Debian 12); NODES=3: three hypervisors
+	$(Q)$(OPENSTACK) up $(if $(NODES),--nodes $(NODES))
 
 openstack-down: venv ## Stop it; keeps only files for the next start (WIPE=1 removes these too)
 	$(Q)$(OPENSTACK) down $(if $(WIPE),--wipe)

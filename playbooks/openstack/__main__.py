@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from sfcperf.errors import ExitCode, SfcperfError
-from sfcperf.playbooks.openstack.layout import TREE, Layout
+from sfcperf.playbooks.openstack.layout import MOST_NODES, TREE, Layout
 from sfcperf.playbooks.openstack.life import Words, down, up
 from sfcperf.playbooks.openstack.service import act
 from sfcperf.playbooks.openstack.start import Start
@@ -37,7 +37,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="openstack", description=__doc__)
     verbs = parser.add_subparsers(required=True)
     start = verbs.add_parser("up", help="start the cloud, or what is missing of it")
-    start.set_defaults(verb=lambda layout, _: up(layout))
+    start.add_argument(
+        "--nodes",
+        type=int,
+        choices=range(1, MOST_NODES + 1),
+        help="hypervisors, each with a switch of its own (default: 1)",
+    )
+    start.set_defaults(verb=lambda layout, arguments: up(layout, arguments.nodes))
     stop = verbs.add_parser("down", help="stop it; keep only files for the next start")
     stop.add_argument("--wipe", action="store_true", help="remove these files too")
     stop.set_defaults(verb=lambda layout, arguments: down(layout, wipe=arguments.wipe))

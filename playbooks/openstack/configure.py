@@ -7,12 +7,13 @@ from pathlib import Path
 
 from sfcperf.playbooks.openstack.layout import (
     DATABASE_PORT,
-    NODE,
     PASSWORD,
     REGION,
     RUN,
     SOURCES,
     Layout,
+    node_name,
+    underlay_address,
 )
 from sfcperf.playbooks.openstack.services import services
 
@@ -27,7 +28,22 @@ FOLDERS = (
     *("private/etc/openvswitch", "tacker/vim/fernet_keys", "tacker/vnfpackages", "tacker/csar"),
 )
 """Of the state, at the beginning."""
+NODE_FOLDERS = ("nova/instances", "neutron", "lock", "private/etc/libvirt")
+NODE_FOLDERS += ("private/etc/openvswitch",)
+"""Of the state of a further node, at the beginning."""
 HEAT_ENVIRONMENT = Path("/etc/heat/environment.d/default.yaml")
+
+
+def _of_node(layout: Layout, number: int) -> dict[str, object]:
+    """What the configuration of a node has of its own."""
+    is_only = layout.node_count == 1
+    return {
+        "node": node_name(number),
+        "number": number,
+        "etc": layout.etc_of_node(number),
+        "state": layout.state if number == 1 else layout.of_node(number),
+        "local_ip": "127.0.0.1" if is_only else underlay_address(number),
+    }
 
 
 def configure(layout: Layout) -> Path:
@@ -45,18 +61,16 @@ def configure(layout: Layout) -> Path:
         auth_url="http://127.0.0.1:5000/v3",
         database_port=DATABASE_PORT,
         databases=True,
-        etc=layout.etc,
         log=layout.log,
-        node=NODE,
         password=PASSWORD,
         region=REGION,
         run=RUN,
         services=services(layout),
-        state=layout.state,
         tacker=layout.tacker,
     )
     for folder in FOLDERS:
         (layout.state / folder).mkdir(parents=True, exist_ok=True)
+    environment.globals.update(_of_node(layout, 1))
     (layout.log / "rabbitmq").mkdir(parents=True, exist_ok=True)
 
     def write(template: str, to: Path, **values: object) -> None:
@@ -69,6 +83,15 @@ def configure(layout: Layout) -> Path:
     # nova-compute has no business with the databases, and says so when it sees them.
     write("nova.conf", layout.etc / "nova-compute.conf", databases=False)
     write("qemu.conf", layout.state / "private/etc/libvirt/qemu.conf")
+    for number in range(2, layout.node_count + 1):
+        own = _of_node(layout, number)
+        for folder in NODE_FOLDERS:
+            (layout.of_node(number) / folder).mkdir(parents=True, exist_ok=True)
+        etc = layout.etc_of_node(number)
+        write("nova.conf", etc / "nova-compute.conf", databases=False, **own)
+        for template in ("neutron.conf", "ml2.ini", "libvirtd.conf"):
+            write(template, etc / template, **own)
+        write("qemu.conf", layout.of_node(number) / "private/etc/libvirt/qemu.conf")
     write("clouds.yaml", layout.clouds)
     (layout.etc / "rabbitmq-env.conf").write_text("")
     (layout.etc / "rabbitmq-plugins").write_text("[].\n")

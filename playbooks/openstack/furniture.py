@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,20 @@ IMAGES = {"sfcperf-guest": 192, "sfcperf-tiny": 96}
 """Name: the memory in MiB that it needs."""
 
 
-def missing_workers(cloud: Any) -> set[str]:
-    """Which services without an address (agents, schedulers, the hypervisor) have not reported."""
-    services = {"nova-compute", "nova-scheduler", "nova-conductor"}
-    agents = {"Open vSwitch agent", "DHCP agent", "L3 agent"}
-    missing = services - {s.binary for s in cloud.compute.services() if s.state == "up"}
-    missing |= agents - {a.agent_type for a in cloud.network.agents() if a.is_alive}
-    if not missing and not list(cloud.compute.hypervisors()):
-        missing = {"the hypervisor"}
-    return missing
+def missing_workers(cloud: Any, hosts: Sequence[str]) -> set[str]:
+    """Which services without an address (agents, schedulers, hypervisors) have not reported. Each
+    of `hosts` is a hypervisor with a switch; the first one has all others."""
+    first = hosts[0]
+    services = {(name, first) for name in ("nova-scheduler", "nova-conductor")}
+    services |= {("nova-compute", host) for host in hosts}
+    agents = {(name, first) for name in ("DHCP agent", "L3 agent")}
+    agents |= {("Open vSwitch agent", host) for host in hosts}
+    missing = services - {(s.binary, s.host) for s in cloud.compute.services() if s.state == "up"}
+    missing |= agents - {(a.agent_type, a.host) for a in cloud.network.agents() if a.is_alive}
+    if not missing:
+        known = {each.name for each in cloud.compute.hypervisors()}
+        missing = {("hypervisor", host) for host in set(hosts) - known}
+    return {f"{name} on {host}" for name, host in missing}
 
 
 def flavors(cloud: Any) -> None:

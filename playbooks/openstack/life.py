@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError
 from sfcperf.playbooks.openstack import keeper
 from sfcperf.playbooks.openstack.configure import configure
@@ -35,10 +36,12 @@ class Words:
         print(f"  OPENSTACK {time.monotonic() - self.begun:5.1f} s  {text}", flush=True)
 
 
-def up(layout: Layout) -> int:
-    """Bring the cloud up; one that is up stays as it is.
+def up(layout: Layout, node_count: int | None) -> int:
+    """Bring the cloud up, with so many nodes (None: one, or as many as the cloud has that is up);
+    one that is up stays as it is.
 
-    Raises `EnvironmentLacks` with the service that does not come up.
+    Raises `EnvironmentLacks` with the service that does not come up; InputError if the cloud that
+    is up has another number of nodes.
     """
     _is_supported()
     _is_ours(layout)
@@ -49,11 +52,17 @@ def up(layout: Layout) -> int:
             say("removing a start that did not finish")
             keeper.stop(layout)
             pid = None
+        if pid is not None and node_count not in (None, layout.node_count):
+            raise InputError(
+                f"the cloud is up with {count_text(layout.node_count, 'node')}",
+                hint="make openstack-down stops it; everything in it is lost",
+            )
         _ingredients(layout, say)
         if pid is None:
             for folder in (layout.state, layout.log, layout.etc):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
+            layout.nodes.write_text(f"{node_count or 1}\n")
             pid = keeper.start(layout, configure(layout))
         inside = ["inside", str(say.begun)]
         done = subprocess.run(

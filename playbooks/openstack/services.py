@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sfcperf.playbooks.openstack.layout import DATABASE_PORT, RUN, SOURCES, Layout
+from sfcperf.playbooks.openstack.layout import DATABASE_PORT, RUN, SOURCES, Layout, node_name
 
 PYTHON = "/usr/bin/python3"
 """The distribution's: its libraries are what its OpenStack runs with."""
@@ -24,6 +24,9 @@ HTTP_PORTS: Mapping[str, int] = {
     "maintenance": 12347,
 }
 """Of 127.0.0.1."""
+NODE_PORTS = (RABBITMQ_PORT, *(HTTP_PORTS[n] for n in ("keystone", "placement", "glance-api")))
+NODE_PORTS += (HTTP_PORTS["nova-api"], HTTP_PORTS["neutron-server"])
+"""What further nodes reach at their own 127.0.0.1 too."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,38 @@ class Service:
 
 def services(layout: Layout) -> tuple[Service, ...]:
     """All of them, in the order in which they are started."""
-    return (*_foundations(layout), *_openstack(layout), *_tacker(layout))
+    further = range(2, layout.node_count + 1)
+    nodes = (service for number in further for service in _node(layout, number))
+    return (*_foundations(layout), *_openstack(layout), *_tacker(layout), *nodes)
 
 
-def _foundations(layout: Layout) -> tuple[Service, ...]:
+def in_node(number: int, *command: str) -> tuple[str, ...]:
+    """A command in the namespaces of a node."""
+    return command if number == 1 else ("sh", str(SOURCES / "in-node.sh"), str(number), *command)
+
+
+def of_node(name: str, number: int) -> str:
+    """Name of a node's service."""
+    return name if number == 1 else f"{name}-{number}"
+
+
+def _node(layout: Layout, number: int) -> tuple[Service, ...]:
+    """A further node: a hypervisor with a switch and its agent, in namespaces of its own."""
+    state = str(layout.of_node(number))
+    holder = ("unshare", "--net", "--mount", "--uts", "--propagation", "private")
+    holder += ("sh", str(SOURCES / "node.sh"), state, str(number), node_name(number))
+    served = (*_switch(), _taps(), _libvirtd(layout, number), *_compute(layout, number))
+    return (
+        Service(of_node("node", number), holder),
+        *(
+            Service(of_node(each.name, number), in_node(number, *each.command), each.environment)
+            for each in served
+        ),
+    )
+
+
+def _switch() -> tuple[Service, ...]:
     sockets = "unix:/run/openvswitch/db.sock"
-    rabbit = layout.state / "rabbitmq"
     return (
         Service(
             "ovsdb-server",
@@ -61,6 +90,32 @@ def _foundations(layout: Layout) -> tuple[Service, ...]:
             "ovs-vswitchd",
             ("ovs-vswitchd", sockets, "--pidfile=/run/openvswitch/ovs-vswitchd.pid"),
         ),
+    )
+
+
+def _taps() -> Service:
+    return Service("taps", ("sh", str(SOURCES / "taps.sh")))
+
+
+def _libvirtd(layout: Layout, number: int) -> Service:
+    configuration = layout.etc_of_node(number) / "libvirtd.conf"
+    return Service("libvirtd", ("libvirtd", "--config", str(configuration)))
+
+
+def _compute(layout: Layout, number: int) -> tuple[Service, ...]:
+    """nova-compute, and the agent of the switch."""
+    etc = layout.etc_of_node(number)
+    agent = "neutron.cmd.eventlet.plugins.ovs_neutron_agent"
+    return (
+        _python("nova-compute", "nova.cmd.compute", etc / "nova-compute.conf"),
+        _python("neutron-ovs-agent", agent, etc / "neutron.conf", etc / "ml2.ini"),
+    )
+
+
+def _foundations(layout: Layout) -> tuple[Service, ...]:
+    rabbit = layout.state / "rabbitmq"
+    return (
+        *_switch(),
         Service(
             "mariadb",
             (
@@ -95,8 +150,8 @@ def _foundations(layout: Layout) -> tuple[Service, ...]:
                 "ERL_EPMD_ADDRESS": "127.0.0.1",
             },
         ),
-        Service("taps", ("sh", str(SOURCES / "taps.sh"))),
-        Service("libvirtd", ("libvirtd", "--config", f"{layout.etc}/libvirtd.conf")),
+        _taps(),
+        _libvirtd(layout, 1),
     )
 
 
@@ -114,8 +169,7 @@ def _openstack(layout: Layout) -> tuple[Service, ...]:
         _python("nova-api", "nova.cmd.api", nova),
         _python("glance-api", "glance.cmd.api", glance),
         _python("nova-scheduler", "nova.cmd.scheduler", nova),
-        _python("nova-compute", "nova.cmd.compute", layout.etc / "nova-compute.conf"),
-        _python("neutron-ovs-agent", "neutron.cmd.eventlet.plugins.ovs_neutron_agent", *neutron),
+        *_compute(layout, 1),
         _python("neutron-dhcp-agent", f"{agents}.dhcp", *neutron, layout.etc / "dhcp_agent.ini"),
         _python("neutron-l3-agent", f"{agents}.l3", *neutron, layout.etc / "l3_agent.ini"),
         _python("heat-engine", "heat.cmd.engine", heat),

@@ -7,12 +7,25 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.playbooks.openstack import databases, furniture, identity
+from sfcperf.playbooks.openstack import databases, furniture, identity, nodes
 from sfcperf.playbooks.openstack.command import run, tail
-from sfcperf.playbooks.openstack.layout import EXTERNAL_GATEWAY, MANAGEMENT_GATEWAY, Layout
+from sfcperf.playbooks.openstack.layout import (
+    EXTERNAL_GATEWAY,
+    MANAGEMENT_GATEWAY,
+    Layout,
+    node_name,
+)
 from sfcperf.playbooks.openstack.pristine import Pristine
-from sfcperf.playbooks.openstack.services import HTTP_PORTS, RABBITMQ_PORT, listens, speaks_http
+from sfcperf.playbooks.openstack.services import (
+    HTTP_PORTS,
+    RABBITMQ_PORT,
+    in_node,
+    listens,
+    of_node,
+    speaks_http,
+)
 from sfcperf.playbooks.openstack.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -25,6 +38,7 @@ AFTER_IDENTITY = (
 )
 AFTER_NEUTRON = ("neutron-ovs-agent", "nova-compute", "neutron-dhcp-agent", "neutron-l3-agent")
 """A first report that an agent sends before the server listens is lost, and costs a minute."""
+AFTER_NEUTRON_IN_NODES = AFTER_NEUTRON[:2]
 ANSWERS_WITHIN_S = 180.0
 ANEW = "make openstack-down openstack-up; from nothing: make openstack-down WIPE=1 openstack-up"
 
@@ -38,6 +52,8 @@ class Start:
         self._supervisor = Supervisor()
         self._pristine = Pristine(layout)
         self._is_new = not self._pristine.is_loaded
+        self._further = range(2, layout.node_count + 1)
+        """Numbers of the nodes beside the first one."""
 
     def run(self) -> None:
         """All of it; what runs already stays as it is.
@@ -50,8 +66,10 @@ class Start:
         self._supervisor.start(*AFTER_IDENTITY)
         self._answers("neutron-server")
         # nova-compute ends at once without it, and says less about why.
-        self._wait("libvirtd", _ok("virsh", "--connect", "qemu:///system", "list"))
-        self._supervisor.start(*AFTER_NEUTRON)
+        for number in (1, *self._further):
+            ready = _ok(*in_node(number, "virsh", "--connect", "qemu:///system", "list"))
+            self._wait(of_node("libvirtd", number), ready)
+        self._supervisor.start(*self._agents)
         for name in APIS:
             self._answers(name)
         self._say("the APIs answer")
@@ -72,6 +90,39 @@ class Start:
             run(["ovs-vsctl", "--timeout=10", "--may-exist", "add-br", bridge, *netdev], log)
             run(["ip", "address", "replace", f"{address}/24", "dev", bridge], log)
             run(["ip", "link", "set", bridge, "up"], log)
+
+        if self._further:
+            self._nodes()
+
+    @property
+    def _agents(self) -> tuple[str, ...]:
+        """Services that start after neutron's server, of all nodes."""
+        further = [
+            of_node(name, number) for number in self._further for name in AFTER_NEUTRON_IN_NODES
+        ]
+        return (*AFTER_NEUTRON, *further)
+
+    def _nodes(self) -> None:
+        """Make the further nodes, each with its switch and libvirtd, and wires to the first one."""
+        nodes.open_services(self._layout)
+        self._supervisor.start(*(of_node("node", number) for number in self._further))
+        for number in self._further:
+            self._wait(of_node("node", number), lambda n=number: nodes.is_there(n))
+            nodes.connect(self._layout, number)
+            database = "/etc/openvswitch/conf.db"
+            make = ("sh", "-c", f"test -e {database} || ovsdb-tool create {database}")
+            run([*in_node(number, *make)], self._layout.log / "nodes.log")
+            self._supervisor.start(of_node("ovsdb-server", number))
+        for number in self._further:
+            init = in_node(number, "ovs-vsctl", "--timeout=2", "--no-wait", "init")
+            self._wait(of_node("ovsdb-server", number), _ok(*init))
+            names = ("ovs-vswitchd", "taps", "libvirtd")
+            self._supervisor.start(*(of_node(name, number) for name in names))
+        for number in self._further:
+            version = in_node(number, "ovs-appctl", "-t", "ovs-vswitchd", "version")
+            self._wait(of_node("ovs-vswitchd", number), _ok(*version))
+            nodes.join_bridges(self._layout, number)
+        self._say(f"{count_text(len(self._further), 'further node')} joined the first one")
 
     def _databases(self) -> None:
         self._wait("mariadb", databases.answers)
@@ -111,8 +162,9 @@ class Start:
 
     def _workers_report(self, cloud: Connection) -> None:
         deadline = time.monotonic() + ANSWERS_WITHIN_S
-        while missing := furniture.missing_workers(cloud):
-            self._fail_if_ended(AFTER_IDENTITY + AFTER_NEUTRON)
+        hosts = [node_name(number) for number in (1, *self._further)]
+        while missing := furniture.missing_workers(cloud, hosts):
+            self._fail_if_ended(AFTER_IDENTITY + self._agents)
             if time.monotonic() > deadline:
                 raise EnvironmentLacks(
                     f"not up after {ANSWERS_WITHIN_S:g} s: {', '.join(sorted(missing))}",
