@@ -100,6 +100,9 @@ class Placement:
 
 def visible(function: ServiceFunction) -> bool:
     """Whether packets of a VNF pass the tc hooks of its interfaces, where pptmon sees them."""
+    if function.nsh_aware and len(function.interfaces) > 1:
+        # Two ports lead to the function's own interface (sfc-port-pair): frames pass their hooks.
+        return True
     kind = plugins.load("vnf", function.type)
     plain = kind.plain_ip and not function.nsh_aware
     return bool(kind.kernel_path or (plain and kind.plain_ip_by_kernel))

@@ -1,0 +1,80 @@
+"""PPTMon in VMs, the testbed of its paper: times that captures in the guests confirm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from openstack.connection import Connection
+from support.cloud.cloud_runs import CloudLab, workflow
+
+from sfcperf.results.store import RunStore
+
+pytestmark = [pytest.mark.server, pytest.mark.root, pytest.mark.exhaustive]
+
+UDP = {
+    "probe": "iperf3", "name": "udp", "protocol": "udp", "rate_bps": 300_000,
+    "payload_bytes": 1200, "duration_s": 4,
+}  # fmt: skip
+TCP = {
+    "probe": "iperf3", "name": "tcp", "protocol": "tcp", "rate_bps": 300_000,
+    "write_bytes": 1200, "duration_s": 4,
+}  # fmt: skip
+
+
+def telemetry(run_folder: Path, metric: str) -> dict[str, list[float]]:
+    """Source -> values of a metric."""
+    values: dict[str, list[float]] = {}
+    for row in pyarrow.parquet.read_table(run_folder / "telemetry.parquet").to_pylist():
+        if row["metric"] == metric:
+            values.setdefault(row["source"], []).append(row["value"])
+    return values
+
+
+def test_source_transit_and_sink(cloud: Connection, new_lab: Callable[..., CloudLab]) -> None:
+    """In plain IP behind the SFC proxy, in NSH, and in plain IP: one VM each, in one chain. Each
+    has a delay of its own, or none; the captures in the guests say the same times."""
+    document = workflow(cloud.config.name)
+    document["vnfs"] = {
+        "slow": {"type": "delay", "knobs": {"delay_us": 20_000}},
+        "fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}},
+        "fw": {"type": "firewall"},
+    }
+    document["chain"] = {"functions": [{"vnf": "slow"}, {"vnf": "fwd"}, {"vnf": "fw"}]}
+    document |= {
+        "factors": {},
+        "probes": [UDP, TCP],
+        "monitors": [
+            {"monitor": "pptmon", "rate_hz": 20},
+            {"monitor": "transit-time", "filter": ["greater", "1000"]},
+        ],
+    }
+    lab = new_lab(document)
+    assert lab.run() in (0, 1), lab.said
+    trials = RunStore(lab.run_folder).trials()
+    assert {trial.status for trial in trials} <= {"valid", "untrusted"}, lab.said
+    reported = telemetry(lab.run_folder, "processing_time_us")
+    captured = telemetry(lab.run_folder, "captured_processing_time_mean_us")
+    assert set(reported) == {"slow-1", "fwd-1", "fw-1"}
+    assert all(len(values) >= 20 for values in reported.values())
+    assert 20_000 <= median(reported["slow-1"]) < 40_000
+    for name in ("slow-1", "fw-1"):
+        # Mean of some packets against the mean of all, on emulated CPUs.
+        ours, theirs = median(reported[name]), median(captured[name])
+        assert 0.3 < ours / theirs < 3, (name, ours, theirs)
+
+
+def test_fig6(new_lab: Callable[..., CloudLab], tmp_path: Path) -> None:
+    """As shipped, with its short preset."""
+    lab = new_lab({})
+    asked = ("pptmon-fig6", "--profile", "openstack", "--results", str(tmp_path / "results"))
+    settings = ("--set", "preset=short", "--set", "design.rounds=1")
+    assert lab.run("run", *asked, *settings) in (0, 1), lab.said
+    store = RunStore(lab.run_folder)
+    assert {trial.status for trial in store.trials()} <= {"valid", "untrusted"}, lab.said
+    reported: dict[str, Any] = telemetry(lab.run_folder, "processing_time_us")
+    assert len(reported["fw-1"]) >= 20
