@@ -12,6 +12,7 @@
 
 struct live;
 
+/* Why a frame did not come to an engine, or was not sent. */
 enum io_counter {
 	IO_PASSED, /* plain IP: not to be forwarded */
 	IO_OVERSIZE, /* longer than the MTU: packets were merged, or fragments put together */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Engine `native`: the sketch of the P4 program in C, as a loop over bursts. All frames of a
  * burst are parsed and hashed, and the cells that they need are fetched, before the first one is
- * counted. */
+ * counted. engine.h says what the functions native_...() do. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,10 @@
 /* Reads the program of an SWX pipeline. DPDK itself reads such files only to write C for a
  * compiler (rte_swx_pipeline_codegen), which then needs headers that are not installed. Here,
  * the public functions are called that this C would call. Only what p4c-dpdk writes for a
- * program with learner tables and registers is understood. */
+ * program with learner tables and registers is understood.
+ *
+ * Functions that read a statement begin behind its first line, which is in `words`. They return 0,
+ * -1 after complain(), or a smaller number: DPDK's error. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -113,9 +116,7 @@ static int read_field(const struct reader *reader, char *line, struct rte_swx_fi
 	return 0;
 }
 
-/* Each of the functions below reads a statement, or a part of one, whose first line has been read.
- * They return 0, -1 after complain(), or a smaller number, DPDK's error. */
-
+/* Read `struct NAME {`, a field in each line, `}`. */
 static int read_struct(struct reader *reader)
 {
 	static struct rte_swx_field_params fields[MOST_LINES];
@@ -137,6 +138,7 @@ end:
 	return status;
 }
 
+/* Read `action NAME args none {`, an instruction in each line, `}`. */
 static int read_action(struct reader *reader)
 {
 	static char *lines[MOST_LINES];
@@ -154,6 +156,7 @@ static int read_action(struct reader *reader)
 	return status;
 }
 
+/* Read `apply {`, an instruction in each line, `}`. */
 static int read_apply(struct reader *reader)
 {
 	static char *lines[MOST_LINES];
@@ -188,6 +191,7 @@ struct learner {
 	uint32_t size, timeouts[MOST_WORDS];
 };
 
+/* Read `timeout {`, a number of seconds in each line, `}`. */
 static int read_timeouts(struct reader *reader, struct learner *learner)
 {
 	while (next_line(reader) && !is(reader, 0, "}")) {
@@ -211,6 +215,7 @@ static void split_action(struct learner *learner, unsigned int place)
 		*word = '\0';
 }
 
+/* Read a line of a learner, and the block that begins in it if one does. */
 static int read_learner_line(struct reader *reader, struct learner *learner)
 {
 	if (is(reader, 0, "key"))
@@ -254,6 +259,7 @@ static int configure_learner(struct reader *reader, struct learner *learner)
 					       learner->timeout_count);
 }
 
+/* Read `learner NAME {`, its parts, `}`. */
 static int read_learner(struct reader *reader)
 {
 	struct learner learner = { 0 };
@@ -269,6 +275,7 @@ static int read_learner(struct reader *reader)
 	return status;
 }
 
+/* Read the statement that begins in the present line. */
 static int read_statement(struct reader *reader)
 {
 	const char *const *words = (const char *const *)reader->words;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Engine `swx`: runs the P4 program in a pipeline of DPDK. */
+/* Engine `swx`: runs the P4 program in a pipeline of DPDK. engine.h says what the functions
+ * swx_...() do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,7 @@ static int build_generated(struct engine *engine)
 	return status;
 }
 
+/* Write to a register array of the program. The places are the enumerators above. */
 static void write_setting(struct engine *engine, uint32_t setting, uint64_t value)
 {
 	rte_swx_ctl_pipeline_regarray_write(engine->pipeline, "settings_0", setting, value);

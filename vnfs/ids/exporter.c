@@ -220,7 +220,7 @@ int exporter_start(const struct exporter_settings *wanted, unsigned int workers)
 		return -1;
 	}
 	pthread_setname_np(thread, EXPORTER_NAME);
-	eventfd_read(started_event, &started);
+	eventfd_read(started_event, &started); /* waits for the thread */
 	return started == 1 ? 0 : -1;
 }
 

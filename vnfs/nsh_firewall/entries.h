@@ -9,7 +9,7 @@
 
 /* Why a packet that the forwarder would return was dropped. */
 enum fw_cause {
-	FW_NONE,
+	FW_NONE, /* it was not dropped */
 	FW_SOURCE_RULE,
 	FW_FLOW_RULE,
 	FW_UNPARSED, /* no rule can judge it: headers end too early, are too many, or unknown */

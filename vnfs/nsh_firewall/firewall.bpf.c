@@ -218,6 +218,8 @@ static __always_inline int is_controlled(void)
 	return until_ns && *until_ns > bpf_ktime_get_coarse_ns();
 }
 
+/* Do what the forwarder does; of packets that it would return, drop those that a rule is for, or
+ * that nobody can judge. */
 SEC("xdp")
 int firewall(struct xdp_md *context)
 {

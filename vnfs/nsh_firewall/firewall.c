@@ -48,6 +48,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* The commands. Each returns 0, or -1 after complain(). */
+
 static int attach(void)
 {
 	return table_attach(&interface, (unsigned int)options.max_rules, options.fail_closed);

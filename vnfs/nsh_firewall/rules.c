@@ -28,7 +28,7 @@ union key {
 };
 
 struct address {
-	int family;
+	int family; /* AF_INET: `v4` is set; AF_INET6: `v6` */
 	__be32 v4;
 	struct fw_address6 v6;
 };
