@@ -136,7 +136,7 @@ def _placed(spec: str, most_bytes: int) -> str:
     code, bits = _code(spec), _bits(spec)
     key = _USE.findall(spec.partition("key {")[2].partition("}")[0])
     fixed = [*key, *(name for name in bits if bits[name] == 64 and name not in key)]
-    hashed = {
+    hashed = {  # fields that get hash values
         instruction.writes or ""
         for block in code
         for instruction in block

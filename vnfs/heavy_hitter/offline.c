@@ -174,7 +174,7 @@ static int read_trace(struct run *run)
 			return -1;
 		case CAPTURE_END:
 			return drain(run);
-		default:
+		default: /* damaged, which was complained about */
 			return -1;
 		}
 	}

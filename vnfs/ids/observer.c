@@ -60,7 +60,7 @@ static void take_all(void)
 static void take_rest(void)
 {
 	struct tpacket2_hdr *frame;
-	unsigned int left = ring.frame_count;
+	unsigned int left = ring.frame_count; /* more cannot have arrived before */
 
 	packet_drop_everything(ring.socket, "the observer");
 	while (left-- && (frame = packet_ring_next(&ring)))

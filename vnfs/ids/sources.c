@@ -86,6 +86,7 @@ static void close_gap(struct sources *sources, uint32_t gap)
 	for (uint32_t i = (gap + 1) & mask; !is_free(sources, i); i = (i + 1) & mask) {
 		uint32_t home = sources->index[i].hash & mask;
 
+		/* The search for this entry begins behind the gap. */
 		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
 		sources->index[gap] = sources->index[i];

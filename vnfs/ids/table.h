@@ -58,12 +58,14 @@ struct flow *table_find(const struct table *table, const struct flow_key *key, u
  * full. */
 struct flow *table_add(struct table *table, const struct flow_key *key, uint32_t hash);
 
+/* Remove a flow. What it has counted is lost. */
 void table_remove(struct table *table, struct flow *flow);
 
 /* Return a flow of a full table that may go: rather one with a single packet than one that goes
  * on. */
 struct flow *table_victim(struct table *table);
 
+/* Return the place of a flow, for table_at(). */
 static inline uint32_t table_place(const struct table *table, const struct flow *flow)
 {
 	return (uint32_t)((size_t)((const uint8_t *)flow - table->flows) / table->flow_bytes);

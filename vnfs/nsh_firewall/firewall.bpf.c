@@ -141,7 +141,7 @@ static __always_inline enum fw_cause judge_ipv6(const struct ipv6hdr *ip, const 
 	if (find_protocol(ip, end, &flow.protocol, &header))
 		return FW_UNPARSED;
 	if (has_ports(flow.protocol)) {
-		if (!header)
+		if (!header) /* a later fragment */
 			return FW_NONE;
 		ports = header;
 		if ((void *)(ports + 1) > end)

@@ -211,7 +211,7 @@ static const size_t key_bytes[] = {
 	[TABLE_SOURCES6] = sizeof(struct fw_address6),
 };
 
-/* Print the rules of a map. Returns 0, or -errno. */
+/* Print the rules of a map that are in force. Returns 0, or -errno. */
 static int list_map(const struct table *table, int map, FILE *out)
 {
 	static char keys[BATCH * sizeof(union key)];
@@ -237,7 +237,7 @@ static int list_map(const struct table *table, int map, FILE *out)
 				print_rule(out, map, &key,
 					   (unsigned long)((expires_ns[i] - now) / MS_NS));
 		}
-		from = cursor;
+		from = cursor; /* where the next batch begins */
 	}
 	return 0;
 }
