@@ -170,7 +170,7 @@ static void add_early(struct extractor *extractor, struct flow *flow, const stru
 		put_early(extractor, flow);
 }
 
-/* End all windows and flows, and begin anew at any time: the clock was set. */
+/* End all windows and flows, because the clock was set. The time is 0 until the next packet. */
 static void restart(struct extractor *extractor)
 {
 	extractor_finish(extractor);

@@ -19,7 +19,7 @@ bool sources_open(struct sources *sources, const struct table *table)
 		.table = table,
 		/* The memory is zero, and is only taken once it is written. */
 		.index = calloc((size_t)table->mask + 1, sizeof(struct source)),
-		.pane = 1,
+		.pane = 1, /* not that of the entries, so all are free */
 	};
 	return sources->index != NULL;
 }
