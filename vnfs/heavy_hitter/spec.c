@@ -187,7 +187,7 @@ struct learner {
 	char default_action[RTE_SWX_NAME_SIZE];
 	char *fields[MOST_WORDS], *actions[MOST_WORDS]; /* fields of the key */
 	unsigned int field_count, action_count, timeout_count;
-	int in_table[MOST_WORDS], is_default[MOST_WORDS]; /* of an action: for entries? for misses? */
+	int in_table[MOST_WORDS], is_default[MOST_WORDS]; /* of actions: for entries, for misses */
 	uint32_t size, timeouts[MOST_WORDS];
 };
 
