@@ -5,7 +5,8 @@
 
 static volatile uint8_t latest; /* volatile, so that the compiler does read the bytes */
 
-/* Read what a network function may read of a header that was taken: bytes within the frame. */
+/* Read what a network function may read of a header that was taken. The sanitizers end the program
+ * unless it is within the frame. */
 static void read_bytes(const uint8_t *at, uint32_t bytes)
 {
 	while (bytes--)
@@ -37,6 +38,7 @@ static void walk_ip(struct cursor cursor, uint16_t ethertype, unsigned int kinds
 	ports = cursor;
 	if (check_ports(ports, &ip) == HEADER_TAKEN)
 		read_bytes(ports.at, PORTS_BYTES);
+	/* The last extension header may reach beyond the frame, which peek() tells. */
 	if (ip.version == 6 &&
 	    (take_extensions(&cursor, &ip, kinds, 6, IPV6_FRAGMENT) != HEADER_TAKEN ||
 	     !peek(&cursor, 0)))

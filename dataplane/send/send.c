@@ -129,8 +129,8 @@ static bool send_frame(int fd, const struct frame *frame)
 	return status >= 0;
 }
 
-/* Wait until a frame is due, at this time of CLOCK_MONOTONIC. A sender that was held up makes up for
- * it: it sends at once what is due already. */
+/* Wait until a frame is due, at this time of CLOCK_MONOTONIC. A sender that was held up makes up
+ * for it: it sends at once what is due already. */
 static void wait_until(uint64_t due_ns)
 {
 	const struct timespec until = { .tv_sec = (time_t)(due_ns / NS_PER_S),
