@@ -29,6 +29,6 @@ int attach_pass(char *const *names, unsigned int count)
 			complain("cannot attach to %s: %s", names[i],
 				 xdp_attach_error(index, error));
 	}
-	pass_bpf__destroy(skeleton);
+	pass_bpf__destroy(skeleton); /* the interfaces keep the program */
 	return error ? -1 : 0;
 }

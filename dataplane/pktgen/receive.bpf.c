@@ -15,7 +15,7 @@ TABLE(arrivals, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, __u64, 0);
 const volatile __u32 run; /* even, without the bit of its warm-up */
 const volatile __u32 protocol; /* IPPROTO_* */
 const volatile __u16 port; /* big-endian */
-const volatile __u32 bins; /* of `arrivals` */
+const volatile __u32 bins; /* of `arrivals`, with the one for what came later */
 const volatile __u64 bin_ns = 1;
 
 __u64 first_ns; /* when the first packet arrived; 0: none has */

@@ -101,6 +101,7 @@ void settings_zipf(double exponent, __u32 flows, struct pktgen_pick *picks)
 			small[smalls++] = k;
 		else
 			large[larges++] = k;
+		/* At first all of a cell is for its own flow. */
 		picks[k].other = k;
 		picks[k].threshold = 0xffffffff;
 	}

@@ -44,6 +44,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Judge the options together: look the interface up. */
 static void check(char **words, unsigned int count)
 {
 	(void)words;

@@ -112,6 +112,7 @@ __noinline __u32 classify(struct sff_tuple *tuple, __u32 generation)
 	__u32 base = (generation & 1) * SFF_MASKS, rank = ~0U, path = 0;
 	__u32 count = settings.masks[generation & 1];
 
+	/* Never so, but the verifier does not know that of a global function's argument. */
 	if (!tuple)
 		return 0;
 	for (__u32 i = 0; i < SFF_MASKS; i++) {

@@ -106,6 +106,7 @@ struct sff_rule_slot {
 	__u32 path; /* SPI << 8 | SI */
 };
 
+/* The rest of a rule's condition. */
 struct sff_rule_rest {
 	__u64 tuple[SFF_TUPLE_REST];
 };

@@ -393,6 +393,7 @@ void maps_forget_previous(struct sff_bpf *skeleton)
 	forget_generation(skeleton, skeleton->bss->settings.generation - 1);
 }
 
+/* Print the member `hops` of a JSON object, with a comma in front. */
 static void report_hops(struct sff_bpf *skeleton, FILE *out)
 {
 	int map = bpf_map__fd(skeleton->maps.counters);

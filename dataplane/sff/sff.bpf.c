@@ -232,7 +232,7 @@ int sff(struct xdp_md *ctx)
 	if (round) {
 		if (take_tapped(ctx, &ifindex))
 			return XDP_ABORTED;
-	} else if (settings.tap) {
+	} else if (settings.tap) { /* captures are to see it first */
 		return pass_untouched(ctx);
 	}
 	bytes = frame_bytes(ctx);

@@ -124,7 +124,7 @@ static int check_same_node(const struct tables *tables)
  * it was. */
 static int use(const struct tables *tables)
 {
-	static struct attached before;
+	static struct attached before; /* of the tables in use */
 	int interfaces[SFF_PORTS] = { 0 };
 	struct attached now = { .count = 0 };
 
@@ -136,6 +136,7 @@ static int use(const struct tables *tables)
 	}
 	if (check_same_node(tables))
 		return -1;
+	/* Interfaces of both the old and the new tables are attached while these change. */
 	if (attach_all(tables, interfaces, &now) || maps_apply(skeleton, tables, interfaces)) {
 		attach_only(before.ifindexes, before.count);
 		return -1;

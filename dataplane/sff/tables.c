@@ -61,7 +61,7 @@ static int read_trace(struct words *words, struct tables *tables)
 static int read_port(struct words *words, struct tables *tables)
 {
 	struct port_line line = { 0 };
-	long number, kind, mtu, xdp = 0, bypass = 0;
+	long number, kind, mtu, xdp = 0, bypass = 0; /* kind: place in `kinds` */
 
 	if (take_number(words, "port", 1, SFF_PORTS - 1, &number) ||
 	    take_interface_name(words, "interface", line.interface) ||
@@ -192,7 +192,7 @@ static int read_station(struct words *words, struct tables *tables)
 	for (unsigned int i = 0; i + 1 < tables->stations.count; i++)
 		if (memcmp(tables->stations.items[i].mac, line->mac, sizeof(line->mac)) == 0)
 			return refuse_line(words, "this station is there already");
-	if (offers(words, "mac")) {
+	if (offers(words, "mac")) { /* it is at another node */
 		line->station.action = SFF_END_GPE;
 		if (take_mac(words, "mac", line->station.dst_mac) ||
 		    take_address(words, "address", &line->station.dst_ip))
@@ -243,6 +243,7 @@ static const struct {
 	{ "route", read_route }, { "rule", read_rule },
 };
 
+/* Read a line of any kind. An empty one says nothing. */
 static int read_line(struct words *words, struct tables *tables)
 {
 	if (ended(words))

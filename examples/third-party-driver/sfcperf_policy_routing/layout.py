@@ -81,6 +81,7 @@ class Layout:
 
 def lay_out(scenario: Scenario, tag: str) -> Layout:
     """Lay out a scenario of the run with this tag."""
+    # Positions begin at 1: 0 and 1 are the numbers of the endpoints' cables.
     functions = tuple(
         Function(
             spec,

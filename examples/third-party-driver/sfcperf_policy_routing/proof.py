@@ -68,8 +68,8 @@ def _evaluate(
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
     """Return what was seen at each function on the way, and what contradicts a proper crossing.
 
-    On a way, cables into the node and out of it alternate: out of the source, into a function, back
-    out of it, ..., to the destination.
+    Packets come to the node by the cables with even places on their way, those of the source and
+    out of functions, and leave it by those with odd places.
     """
     direction = f"from {way[0].instance} to {way[-1].instance}"
     problems = []
