@@ -121,7 +121,7 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 	/* A frame may be padded: the datagram says where the packet ends. */
 	udp_bytes = bpf_ntohs(gpe->udp.len);
 	ip_bytes = bpf_ntohs(gpe->ip.tot_len);
-	there = end - (void *)&gpe->udp;
+	there = end - (void *)&gpe->udp; /* bytes from UDP on, with padding */
 	if (udp_bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) ||
 	    udp_bytes + sizeof(gpe->ip) > ip_bytes || ip_bytes > there + sizeof(gpe->ip))
 		return SFF_TRUNCATED;
