@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from math import ceil
 
 from sfcperf.control.context import RunContext
 from sfcperf.control.progress_state import ProgressState, rerun_groups, rerun_number
@@ -14,7 +13,7 @@ from sfcperf.results import noise_gate
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.noise_gate import sentinel_scenario
-from sfcperf.workflow.plan import TrialGroup, trial_group_s, trial_groups, warmup_s
+from sfcperf.workflow.plan import TrialGroup, block_size, trial_group_s, trial_groups, warmup_s
 
 
 class Rounds:
@@ -81,9 +80,7 @@ class Rounds:
         reading. Warm-up trials of the `active` scenarios come first, once per session."""
         size = max(1, len(todo))  # without a sentinel, there is one block
         if (sentinel := self._workflow.design.sentinel) is not None:
-            # Variants that are compared with each other share a block.
-            compared = max(1, len(self._workflow.variants))
-            size = compared * ceil(sentinel.every_visits / compared)
+            size = block_size(self._workflow, sentinel)
         if todo or self._unread(number):
             self._warm_up(active)
         for begin in range(0, len(todo), size):
