@@ -44,7 +44,7 @@ class Rounds:
             number += 1
             todo = self._progress.missing(number, active)
             if todo and number > self._workflow.design.rounds:
-                self._tell_more(todo)
+                self._tell_more(todo, "intervals are still too wide")
             self._measure(number, todo, active)
             self._rerun(number, active)
             stopping.update(self._progress.stopping(number, active))
@@ -69,10 +69,10 @@ class Rounds:
         # A round, of warm-up or not, has total / rounds trials.
         return total + design.warmup_rounds * total // design.rounds, done, planned_s
 
-    def _tell_more(self, groups: Sequence[TrialGroup]) -> None:
-        """Tell the display that the plan has grown by these groups."""
+    def _tell_more(self, groups: Sequence[TrialGroup], reason: str) -> None:
+        """Tell the display that the plan has grown by these groups, and why."""
         trials = sum(len(group.trials) for group in groups)
-        self._run.listener.more_trials(trials, _time_s(groups))
+        self._run.listener.more_trials(trials, _time_s(groups), reason)
 
     def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
         """Measure the groups in `todo`, which are of this round, in blocks. The sentinel is read
@@ -119,7 +119,7 @@ class Rounds:
             turn = max(rerun_number(record.trial_id) for record in distrusted)
             settle(self._run, self._gate.settle_s * 2**turn)
             groups = rerun_groups(trial_groups(self._workflow, number), distrusted)
-            self._tell_more(groups)
+            self._tell_more(groups, "the noise gate does not accept all trials")
             self._measure(number, groups, active)
 
     def _account(self) -> dict[str, object]:
