@@ -13,7 +13,7 @@
 #include "../common/report.h"
 #include "lab.h"
 
-/* The attribute IFLA_LINKINFO of a veth whose peer is `far`. */
+/* Content of the attribute IFLA_LINKINFO that asks for a veth with the peer `far`. */
 struct veth_info {
 	struct rtattr kind;
 	char veth[8];
@@ -24,7 +24,7 @@ struct veth_info {
 	char far[8];
 };
 
-/* Create a pair of veths, `near` and `far`. */
+/* Create a pair of veths, `near` and `far`. Returns 0, or -errno. */
 static int add_cable(int fd)
 {
 	struct veth_info info = {
@@ -37,6 +37,7 @@ static int add_cable(int fd)
 	};
 	union netlink_request request;
 
+	/* The lengths include the padding of the texts: the next attribute begins behind it. */
 	info.kind.rta_len = RTA_LENGTH(sizeof(info.veth));
 	info.name.rta_len = RTA_LENGTH(sizeof(info.far));
 	netlink_begin(&request, RTM_NEWLINK, NLM_F_CREATE, sizeof(struct ifinfomsg));
@@ -45,6 +46,7 @@ static int add_cable(int fd)
 	return netlink_ask(fd, &request, NULL, NULL);
 }
 
+/* Set an interface up. Returns 0, or -errno. */
 static int set_up(int fd, const struct interface *interface)
 {
 	union netlink_request request;

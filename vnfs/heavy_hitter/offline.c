@@ -20,10 +20,10 @@ struct run {
 	const struct work *work;
 	struct engine *engine;
 	struct rte_mempool *pool;
-	FILE *output;
-	uint64_t put, forwarded, lost_reports;
-	uint64_t first_ns, epoch;
-	bool begun;
+	FILE *output; /* NULL: forwarded frames are not kept */
+	uint64_t put, forwarded, lost_reports; /* `put`: frames that the engine got */
+	uint64_t first_ns, epoch; /* time of the first frame, and number of the present window */
+	bool begun; /* there was a frame */
 	struct left_out left_out; /* frames that have no score */
 };
 
@@ -42,6 +42,7 @@ static void print_reports(struct run *run)
 	}
 }
 
+/* Write the header of a pcap file, version 2.4. */
 static void write_header(FILE *out)
 {
 	const uint32_t header[6] = { PCAP_MAGIC_NS, 2 | 4 << 16, 0, 0, 1 << 18, LINK_ETHERNET };
@@ -112,7 +113,8 @@ static void print_score(struct run *run)
 		score_print(run->work, run->engine, run->epoch);
 }
 
-/* Begin another epoch if the time of a frame is in one. Returns 0, or -1 after complain(). */
+/* Begin another epoch if the time of a frame is in one. Before, all frames of the old one leave the
+ * engine. Returns 0, or -1 after complain(). */
 static int enter_epoch(struct run *run, uint64_t time_ns)
 {
 	uint64_t epoch = run->work->first_epoch;
@@ -154,6 +156,7 @@ static int put(struct run *run, const struct frame *read)
 	return 0;
 }
 
+/* Take the capture through the engine. Returns 0, or -1 after complain(). */
 static int read_trace(struct run *run)
 {
 	struct frame frame;
@@ -171,12 +174,13 @@ static int read_trace(struct run *run)
 			return -1;
 		case CAPTURE_END:
 			return drain(run);
-		default:
+		default: /* damaged, which was complained about */
 			return -1;
 		}
 	}
 }
 
+/* Print row, column and count of the cells that are not 0. */
 static void print_cells(const struct work *work, struct engine *engine)
 {
 	const char *between = "";
@@ -210,6 +214,7 @@ static void print_end(struct run *run)
 	puts("}");
 }
 
+/* Open the capture, and the output if there is one. Returns 0, or -1 after complain(). */
 static int open_files(struct run *run)
 {
 	const struct work *work = run->work;

@@ -21,9 +21,9 @@ static const char *const io_names[IO_COUNTERS] = {
 };
 
 static const struct work *work;
-static unsigned long windows;
-static uint64_t findings;
-static uint64_t began_ns;
+static unsigned long windows; /* windows that have ended */
+static uint64_t findings; /* heavy hitters of these windows, lost ones included */
+static uint64_t began_ns; /* Unix time at which the present window began */
 
 /* --- counters --- */
 
@@ -52,6 +52,7 @@ static uint64_t print_drops(FILE *out)
 	return dropped;
 }
 
+/* Write the counters to the stats file, and if `print`, to stdout. */
 static void report_counters(bool print)
 {
 	/* The engine has counted frames that could not be sent as forwarded. */
@@ -75,6 +76,7 @@ static void report_counters(bool print)
 
 /* --- windows --- */
 
+/* Sums over all threads, of one window. */
 struct totals {
 	uint64_t monitored, unmonitored, lost, findings;
 };
@@ -100,7 +102,8 @@ static void take_window(const struct window *window, void *context)
 	totals->lost += window->lost;
 }
 
-/* End the window, and print it. Returns 0, or -1 after complain(). */
+/* End the window, and print it. `asked`: by a signal, not by time. Returns 0, or -1 after
+ * complain(). */
 static int end_window(bool asked)
 {
 	uint64_t ended_ns = clock_ns(CLOCK_REALTIME);
@@ -136,6 +139,7 @@ static int next_signal(const sigset_t *signals, uint64_t end_ns)
 	return left_ns > 0 ? signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1) : 0;
 }
 
+/* Serve signals and end windows until SIGTERM or SIGINT. Returns the exit status. */
 static int serve(const sigset_t *signals)
 {
 	uint64_t window_ns = work->window_ns;
@@ -171,6 +175,7 @@ int serve_run(const struct work *asked, const struct live *live, const sigset_t 
 	printf("{\"event\": \"ready\", \"engine\": \"%s\", \"threads\": %u}\n", work->type->name,
 	       live_threads());
 	fflush(stdout);
+	/* Whoever started the tool takes counters in the stats file for a sign that it forwards. */
 	report_counters(false);
 	status = serve(signals);
 	live_stop();
