@@ -93,7 +93,8 @@ struct runner {
 	struct engine *engine;
 	struct rte_mempool *pool;
 	struct frames frames; /* frames of this thread's flows */
-	uint64_t count, cpu_ns; /* frames that the engine got, and the thread's CPU time */
+	uint64_t count, bytes; /* frames that the engine got, and their bytes without FCS */
+	uint64_t cpu_ns; /* CPU time of the thread */
 	uint64_t cycles, all_cycles; /* in the engine, and with the copying of frames */
 	double slices[SLICES]; /* cycles of a frame in the engine */
 	unsigned int slice_count;
@@ -116,6 +117,7 @@ static int fill(struct runner *runner, size_t *next, struct rte_mbuf **burst)
 
 		*next = *next + 1 == frames->count ? 0 : *next + 1;
 		memcpy(rte_pktmbuf_append(burst[i], (uint16_t)one->bytes), one->data, one->bytes);
+		runner->bytes += one->bytes;
 	}
 	return 0;
 }
@@ -259,9 +261,10 @@ static void print_measured(unsigned int threads)
 		double cpu_ns =
 			(double)runner->cpu_ns / (runner->count ? (double)runner->count : 1);
 
-		printf("%s{\"frames\": %lu, \"of_trace\": %zu, \"ns_per_frame\": %.2f, "
-		       "\"all_ns_per_frame\": %.2f, \"quartile_ns_per_frame\": %.2f, ",
-		       i ? ", " : "", runner->count, runner->frames.count,
+		printf("%s{\"frames\": %lu, \"bytes\": %lu, \"of_trace\": %zu, "
+		       "\"ns_per_frame\": %.2f, \"all_ns_per_frame\": %.2f, "
+		       "\"quartile_ns_per_frame\": %.2f, ",
+		       i ? ", " : "", runner->count, runner->bytes, runner->frames.count,
 		       cpu_ns * (double)runner->cycles / (double)runner->all_cycles, cpu_ns,
 		       quartile_ns(runner));
 		print_counters(stdout, runner->work->type, runner->engine);
