@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from sfcperf import retry
 from sfcperf.dataplane import binaries
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.base import Host, Process
 
 START_TIMEOUT_S = 30.0
@@ -51,12 +51,13 @@ class StatsProcess:
         cls, name: str, host: Host, options: Sequence[str], stdout: Path | None = None
     ) -> Self:
         """Start the tool; `wait_ready` says when it works. What it prints goes to the file `stdout`
-        (None: nowhere). `name` is the instance's, for messages and files. Raises
+        (None: nowhere). `name` is the instance's, for messages and files. Raises DeploymentError,
         EnvironmentLacks."""
         # Each process gets a new file: an old one would say that the function is ready.
         stats = host.workdir / f"{name}-{next(_starts)}.stats"
-        argv = [*cls.command(host), *options, "--stats", str(stats)]
-        return cls(name, host, stats, host.spawn(argv, stdout=stdout))
+        with errors_as(DeploymentError, MeasurementError, context=name, where=host.name):
+            argv = [*cls.command(host), *options, "--stats", str(stats)]
+            return cls(name, host, stats, host.spawn(argv, stdout=stdout))
 
     def wait_ready(self) -> None:
         """Return when packets are forwarded. Raises DeploymentError when they never will be."""

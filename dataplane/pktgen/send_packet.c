@@ -110,8 +110,12 @@ int send_by_packet_socket(const struct job *job, const struct pktgen_settings *s
 	struct burst *burst = make_burst();
 	struct pktgen_state *state = &sent->state;
 	bool sleeps = pace_sleep_pays(settings);
-	int fd = open_socket(settings), error = fd < 0 || !picks || !burst ? -1 : 0;
+	int fd = open_socket(settings), error = fd < 0 ? -1 : 0;
 
+	if (!picks || !burst) {
+		complain("no memory for packets");
+		error = -1;
+	}
 	state->random = (__u64)job->run << 32 | 1; /* never 0 */
 	if (!error && settings->zipf)
 		settings_zipf(job->zipf, settings->flows, picks);

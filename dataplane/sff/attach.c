@@ -14,11 +14,12 @@
 
 #define FILTER_PRIORITY 0x8000 /* after filters of others, because no packet gets past `output` */
 
-/* Interfaces that the programs are attached to. */
+/* Interfaces that the programs are attached to: while tables change, those of both the old and the
+ * new ones, and the tap's. */
 static struct place {
 	int ifindex; /* 0: free */
 	int link; /* descriptor of the link by which `sff` is attached */
-} places[SFF_PORTS + 1];
+} places[2 * SFF_PORTS];
 
 /* Return the place of an interface (0: the first free place), or NULL if there is none. */
 static struct place *find(int ifindex)

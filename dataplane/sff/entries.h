@@ -29,14 +29,15 @@ enum sff_port_kind {
 #define SFF_TAKES_XDP 1 /* its other end has a NAPI, so it takes frames from XDP */
 #define SFF_SHARED 2 /* an SF behind the proxy: packets of several paths come back by this port */
 #define SFF_BYPASS_UNPARSED 4 /* endpoints: what cannot be classified bypasses the chain */
+#define SFF_RETURNS 8 /* an SF behind the proxy: packets of a path come back by this port */
 
 struct sff_port {
 	__u8 kind; /* enum sff_port_kind */
 	__u8 flags; /* SFF_TAKES_XDP, ... */
 	__u16 mtu; /* bytes of packet, without Ethernet */
 	__u32 ifindex;
-	__u32 spi; /* PLAIN and not SHARED: path of packets that come back */
-	__u8 si; /* PLAIN and not SHARED: SI with which they continue */
+	__u32 spi; /* RETURNS and not SHARED: path of packets that come back */
+	__u8 si; /* RETURNS and not SHARED: SI with which they continue; 0: they are dropped */
 	__u8 number;
 	__u8 unused[2];
 };
@@ -57,7 +58,7 @@ struct sff_hop {
 	__u8 back; /* TO_PLAIN: the port where they come back */
 	__u32 counter; /* its number; 0: none */
 	__u8 dst_mac[6]; /* of frames that leave; unused by END */
-	__u8 back_si; /* TO_PLAIN: SI with which they continue */
+	__u8 back_si; /* TO_PLAIN: SI with which they continue; 0: they are dropped */
 	__u8 unused;
 	__be32 dst_ip; /* *_GPE: where the tunnel ends */
 };

@@ -4,7 +4,7 @@
  *
  * Tables have a generation. Arrays have a half for generations with an even number, and one for
  * those with an odd number; keys of stations and routes contain the generation. The put_...()
- * functions write one kind of entries each. They return 0, or -1 (nearly always after complain()).
+ * functions write one kind of entries each. They return 0, or -1 after complain().
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -162,10 +162,10 @@ static bool has_hop(const struct tables *tables, __u32 path)
 }
 
 /* If there are not enough counters for new tables, free those of paths that neither they nor the
- * tables in use have. Returns 0, or -1 if a counter cannot be cleared. */
+ * tables in use have. Returns 0, or -1 after complain(). */
 static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
-	int map = bpf_map__fd(skeleton->maps.counters);
+	int map = bpf_map__fd(skeleton->maps.counters), error;
 	__u32 vacant = 0;
 
 	for (__u32 i = 1; i < SFF_HOPS; i++)
@@ -176,8 +176,11 @@ static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables,
 		if (!counted[i] || has_hop(tables, counted[i]) ||
 		    (slot && slot->generation == generation - 1))
 			continue;
-		if (percpu_clear(map, i, sizeof(struct sff_counter)))
+		error = percpu_clear(map, i, sizeof(struct sff_counter));
+		if (error) {
+			complain("a counter of a path cannot be used again: %s", strerror(-error));
 			return -1;
+		}
 		counted[i] = 0;
 		vacant++;
 	}
@@ -286,14 +289,13 @@ static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, __u
 	return 0;
 }
 
-/* Write a rule. Of two rules with the same condition the first one wins. Returns -1 if there is
- * no slot. */
+/* Write a rule. Of two rules with the same condition the first one wins. */
 static int put_rule(const struct rule_line *line, __u32 generation, __u32 slots)
 {
 	struct sff_rule_slot *slot = rule_slot(&line->tuple, generation, slots);
 
 	if (!slot)
-		return -1;
+		return no_slot("rules");
 	if (slot->generation == generation)
 		return 0;
 	memcpy(slot->tuple, line->tuple.words, sizeof(slot->tuple));
@@ -316,7 +318,7 @@ static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u3
 	}
 	for (unsigned int i = 0; i < tables->rules.count; i++)
 		if (put_rule(&tables->rules.items[i], generation, skeleton->rodata->rule_slots))
-			return no_slot("rules");
+			return -1;
 	return 0;
 }
 

@@ -138,7 +138,7 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 }
 
 /* From an SF behind the proxy. Its port names the path; if several paths share the SF, the flow
- * does, which remember_flow() noted. */
+ * does, which remember_flow() noted. The proxy has decremented the SI, maybe to 0. */
 static __always_inline enum sff_verdict from_plain(struct xdp_md *ctx, struct arrival *arrival)
 {
 	struct sff_tuple tuple;
@@ -149,17 +149,19 @@ static __always_inline enum sff_verdict from_plain(struct xdp_md *ctx, struct ar
 	if (!(attached->flags & SFF_SHARED)) {
 		if (!carries_ip(ctx))
 			return SFF_NOT_IP;
+		if (!(attached->flags & SFF_RETURNS))
+			return SFF_NO_PATH;
 		arrival->path = attached->spi << 8 | attached->si;
-		return SFF_FORWARDED;
+	} else {
+		if (read_tuple(ctx, &tuple))
+			return SFF_NOT_IP;
+		tuple.port = (__u8)arrival->port;
+		path = bpf_map_lookup_elem(&proxy_flows, &tuple);
+		if (!path)
+			return SFF_NO_FLOW;
+		arrival->path = *path;
 	}
-	if (read_tuple(ctx, &tuple))
-		return SFF_NOT_IP;
-	tuple.port = (__u8)arrival->port;
-	path = bpf_map_lookup_elem(&proxy_flows, &tuple);
-	if (!path)
-		return SFF_NO_FLOW;
-	arrival->path = *path;
-	return SFF_FORWARDED;
+	return arrival->path & 0xff ? SFF_FORWARDED : SFF_SI_ZERO;
 }
 
 /* From an endpoint: the classifier says whether the packet enters a path. */

@@ -177,9 +177,9 @@ static __always_inline enum sff_verdict to_nsh_gpe(struct xdp_md *ctx,
 	return SFF_FORWARDED;
 }
 
-/* Bytes of the Ethernet header that the packet lacks: ETH_BYTES if its NSH carries bare IP, and then
- * *protocol is the EtherType for it; 0 if it has one, as all packets without an NSH do. -1: the NSH
- * carries something else, which this SFF cannot put into Ethernet. */
+/* Bytes of the Ethernet header that the packet lacks: ETH_BYTES if its NSH carries bare IP, and
+ * then *protocol is the EtherType for it; 0 if it has one, as all packets without an NSH do. -1:
+ * the NSH carries something else, which this SFF cannot put into Ethernet. */
 static __always_inline int missing_ethernet(const struct carriage *carriage, __u16 *protocol)
 {
 	*protocol = 0;

@@ -132,8 +132,9 @@ static void continue_from(struct tables *tables, const struct hop_line *line)
 	struct sff_port *back = &tables->ports[line->hop.back].port;
 	__u32 spi = line->path >> 8;
 
-	if (back->si && (back->spi != spi || back->si != line->hop.back_si))
+	if (back->flags & SFF_RETURNS && (back->spi != spi || back->si != line->hop.back_si))
 		back->flags |= SFF_SHARED;
+	back->flags |= SFF_RETURNS;
 	back->spi = spi;
 	back->si = line->hop.back_si;
 }

@@ -209,7 +209,7 @@ void *grow_bytes(void **items, unsigned int *count, unsigned int *room, size_t b
 		*room = *room ? 2 * *room : FIRST_ROOM;
 		*items = realloc(*items, *room * bytes);
 		if (!*items)
-			abort(); /* a small machine without memory; the kernel would end us anyway */
+			abort(); /* a small machine without memory; the kernel would end us too */
 	}
 	return memset((char *)*items + (*count)++ * bytes, 0, bytes);
 }

@@ -148,10 +148,11 @@ class HeavyHitter(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start sfc-heavy-hitter on the ingress interface, in plain IP between both interfaces, and
         wait until it forwards."""
-        if attachment.encapsulation == "none":
-            return _start_plain(host, attachment, knobs)
-        options = ["--interface", attachment.interfaces[0], "--io", str(knobs["io"])]
-        return _ready(RunningHeavyHitter, host, attachment, knobs, options)
+        with kernel_forwarding.deploying(attachment.name, host):
+            if attachment.encapsulation == "none":
+                return _start_plain(host, attachment, knobs)
+            options = ["--interface", attachment.interfaces[0], "--io", str(knobs["io"])]
+            return _ready(RunningHeavyHitter, host, attachment, knobs, options)
 
 
 def _ready(
@@ -202,7 +203,7 @@ def _options(knobs: Mapping[str, Any]) -> list[str]:
 
 def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
     """Start the function between two interfaces in plain IP. When that fails, the kernel gets back
-    what was taken from it. Raises DeploymentError."""
+    what was taken from it. Raises what `_ready` raises."""
     if knobs["io"] != "af_packet":
         raise DeploymentError(
             f"{attachment.name}: plain IP needs the kernel for ARP, to which {knobs['io']} leaves "
@@ -211,12 +212,11 @@ def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -
             hint='set the knob "io" to "af_packet"',
         )
     with ExitStack() as undo:
-        with kernel_forwarding.deploying(attachment.name, host):
-            _take_from_kernel(host, attachment.interfaces, undo)
-            options = ["--interface", ",".join(attachment.interfaces), "--io", "af_packet"]
-            # MAC addresses of client and server.
-            options += ["--next-hops", f"{attachment.client[1]},{attachment.server[1]}"]
-            running = _ready(PlainHeavyHitter, host, attachment, knobs, options)
+        _take_from_kernel(host, attachment.interfaces, undo)
+        options = ["--interface", ",".join(attachment.interfaces), "--io", "af_packet"]
+        # MAC addresses of client and server.
+        options += ["--next-hops", f"{attachment.client[1]},{attachment.server[1]}"]
+        running = _ready(PlainHeavyHitter, host, attachment, knobs, options)
         running.undo = undo.pop_all()
     return running
 

@@ -22,12 +22,12 @@
 #include "../../dataplane/common/packet_ring.h"
 #include "../../dataplane/common/report.h"
 #include "distributor.h"
+#include "found.h"
 #include "live.h"
 
 #define QUEUED 1024 /* most frames that wait for another thread */
 #define IDLE_STEPS 64 /* steps without a frame, before a thread waits for one */
 #define STEPS_BETWEEN_REPORTS 64 /* steps with frames, between two looks for reports */
-#define KEPT 65536 /* most findings of a window */
 #define ANSWER_S 5 /* a thread ends its window within this time */
 
 /* A thread with its engine. */
@@ -43,8 +43,8 @@ struct worker {
 	struct io io;
 	/* The present window. */
 	uint32_t window;
-	struct finding *findings;
-	unsigned int found;
+	struct finding *findings; /* of the flows in `found`, in the same order */
+	struct found found;
 	uint64_t lost_reports, monitored, unmonitored; /* the latter two: counters when it began */
 	/* The window that ended last, which the main thread reads. */
 	struct window ended;
@@ -178,16 +178,18 @@ static unsigned int receive(struct worker *worker, unsigned int port, struct rte
 
 /* --- findings --- */
 
-/* Keep the reports of the engine as findings of the window, KEPT at most. */
+/* Keep the reports of the engine as findings of the window, one for each flow. */
 static void take_reports(struct worker *worker)
 {
 	struct report report;
 
 	while (type->report(worker->engine, &report, &worker->lost_reports)) {
-		if (worker->found == KEPT)
+		int is_new = found_add(&worker->found, &report.key);
+
+		if (is_new < 0)
 			worker->lost_reports++;
-		else
-			worker->findings[worker->found++] =
+		else if (is_new)
+			worker->findings[worker->found.count - 1] =
 				(struct finding){ .report = report,
 						  .found_ns = clock_ns(CLOCK_REALTIME) };
 	}
@@ -209,19 +211,19 @@ static void end_window(struct worker *worker, uint32_t next)
 
 	take_reports(worker);
 	/* The sketch has these counts until the engine gets the next epoch. */
-	for (unsigned int i = 0; i < worker->found; i++)
+	for (unsigned int i = 0; i < worker->found.count; i++)
 		worker->findings[i].packets =
 			sketch_estimate(&job, worker->engine, &worker->findings[i].report.key);
 	worker->ended = (struct window){
 		.findings = worker->findings,
-		.count = worker->found,
+		.count = worker->found.count,
 		.monitored = all - worker->monitored,
 		.unmonitored = none - worker->unmonitored,
 		.lost = worker->lost_reports,
 	};
 	worker->ended_findings = worker->findings;
 	worker->findings = spare;
-	worker->found = 0;
+	found_clear(&worker->found);
 	worker->lost_reports = 0;
 	worker->monitored = all;
 	worker->unmonitored = none;
@@ -309,9 +311,8 @@ static void wait_for_frames(struct worker *worker)
 	}
 	atomic_store(&worker->asleep, true);
 	/* Whoever rings from here on wakes the thread; what came before is seen now. */
-	if (has_frames(worker) || atomic_load(&window) != worker->window || atomic_load(&stopping))
-		atomic_store(&worker->asleep, false);
-	else
+	if (!has_frames(worker) && atomic_load(&window) == worker->window &&
+	    !atomic_load(&stopping))
 		poll(events, count, -1);
 	atomic_store(&worker->asleep, false);
 	if (events[0].revents & POLLIN && eventfd_read(worker->doorbell, &rung))
@@ -363,12 +364,14 @@ static int open_worker(struct worker *worker)
 {
 	worker->window = (uint32_t)job.first_epoch;
 	worker->doorbell = eventfd(0, EFD_CLOEXEC);
-	worker->findings = calloc(KEPT, sizeof(*worker->findings));
-	worker->ended_findings = calloc(KEPT, sizeof(*worker->ended_findings));
+	worker->findings = calloc(MOST_FOUND, sizeof(*worker->findings));
+	worker->ended_findings = calloc(MOST_FOUND, sizeof(*worker->ended_findings));
 	if (worker->doorbell < 0 || !worker->findings || !worker->ended_findings) {
 		complain("no memory for a thread");
 		return -1;
 	}
+	if (found_open(&worker->found))
+		return -1;
 	for (unsigned int port = 0; worker->number && port < interfaces.count; port++)
 		if (!(worker->in[port] = open_queue(worker->number, port)))
 			return -1;

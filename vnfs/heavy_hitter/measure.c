@@ -60,14 +60,14 @@ static int keep(struct frames *frames, const struct taken *frame, uint32_t least
 static int read_frames(const struct work *work, struct frames *frames)
 {
 	const char *name = work->trace;
-	enum capture_status status;
+	enum capture_status status = CAPTURE_END;
 	struct frame read;
 	struct taken frame;
 
 	if (!capture_open(&capture, name))
 		return -1;
-	while ((status = capture.next(&capture, &read)) == CAPTURE_FRAME &&
-	       frames->count < work->most_frames) {
+	while (frames->count < work->most_frames &&
+	       (status = capture.next(&capture, &read)) == CAPTURE_FRAME) {
 		if (!frame_take(&capture, &read, &frame))
 			return -1;
 		if (keep(frames, &frame, work->frame_bytes)) {
@@ -87,7 +87,6 @@ static int read_frames(const struct work *work, struct frames *frames)
 /* A thread with an engine, and what it has measured. */
 struct runner {
 	pthread_t thread;
-	unsigned int number;
 	int cpu; /* -1: anywhere */
 	const struct work *work;
 	struct engine *engine;
@@ -284,7 +283,6 @@ int measure_run(const struct work *work, const struct cpu_list *cpus)
 		return 1;
 	for (unsigned int i = 0; i < threads; i++) {
 		runners[i] = (struct runner){
-			.number = i,
 			.cpu = cpus->count ? cpus->cpus[i] : -1,
 			.work = work,
 			.pool = pool,

@@ -36,7 +36,7 @@ class Action(StrEnum):
     """What happens to the packets of a heavy hitter."""
 
     BLOCK = "block"
-    """The packets are dropped, and no longer counted."""
+    """The packets are dropped, and not counted beyond the threshold of a window."""
     REPORT = "report"
     """Nothing happens to the packets, and they are counted on."""
     MARK = "mark"

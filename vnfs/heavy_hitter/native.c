@@ -46,8 +46,8 @@ struct engine {
 	uint64_t report_count, reports_taken; /* since the start */
 	uint32_t epoch;
 	/* Frames that were put, and the ports where they came in. */
-	struct rte_mbuf *waiting[MOST_WAITING];
-	uint8_t waiting_port[MOST_WAITING];
+	struct rte_mbuf *waiting[BURST];
+	uint8_t waiting_port[BURST];
 	unsigned int waiting_count;
 	struct queue out[PORTS]; /* frames that are to leave, by port */
 };

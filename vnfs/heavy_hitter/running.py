@@ -30,7 +30,8 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
         cls, name: str, host: Host, options: list[str], threshold: int, output: Path
     ) -> Self:
         """Start sfc-heavy-hitter; `wait_ready` says when it works. `threshold`: packets, as in
-        `options`. `output`: file for the windows that it prints. Raises EnvironmentLacks."""
+        `options`. `output`: file for the windows that it prints. Raises DeploymentError,
+        EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
 
         def read(printed: Mapping[str, Any]) -> FlowWindow:

@@ -12,8 +12,8 @@
 
 #define NS_PER_MS 1000000LL
 
+/* Names of the counters from IO_OVERSIZE on. */
 static const char *const io_names[IO_COUNTERS] = {
-	[IO_PASSED] = "passed",
 	[IO_OVERSIZE] = "oversize",
 	[IO_TTL_EXCEEDED] = "ttl_exceeded",
 	[IO_QUEUE_FULL] = "queue_full",
@@ -52,8 +52,8 @@ static uint64_t print_drops(FILE *out)
 	return dropped;
 }
 
-/* Write the counters to the stats file, and if `print`, to stdout. */
-static void report_counters(bool print)
+/* Write the counters to the stats file. */
+static void report_counters(void)
 {
 	/* The engine has counted frames that could not be sent as forwarded. */
 	uint64_t forwarded, unsent = live_io_counter(IO_TX_FAILED), dropped;
@@ -71,7 +71,7 @@ static void report_counters(bool print)
 	for (unsigned int i = 0; i < live_threads(); i++)
 		fprintf(out, "%s%lu", i ? ", " : "", live_forwarded(i));
 	fputs("]", out);
-	stats_end(print);
+	stats_end(false);
 }
 
 /* --- windows --- */
@@ -150,7 +150,7 @@ static int serve(const sigset_t *signals)
 		int taken = next_signal(signals, end_ns);
 
 		if (taken == SIGUSR1) {
-			report_counters(false);
+			report_counters();
 			continue;
 		}
 		if (end_window(taken != 0))
@@ -176,10 +176,10 @@ int serve_run(const struct work *asked, const struct live *live, const sigset_t 
 	       live_threads());
 	fflush(stdout);
 	/* Whoever started the tool takes counters in the stats file for a sign that it forwards. */
-	report_counters(false);
+	report_counters();
 	status = serve(signals);
 	live_stop();
 	if (!status)
-		report_counters(false);
+		report_counters();
 	return status;
 }

@@ -17,6 +17,7 @@
 
 #define MOST_WORDS 16
 #define MOST_LINES 4096 /* most lines of a block */
+#define MOST_PARTS 16 /* most fields, actions and timeouts of a learner */
 #define LINE_BYTES 512
 
 /* A file that is being read, and its present line. */
@@ -74,9 +75,9 @@ static uint32_t size_of(const struct reader *reader, const char *name, uint32_t 
 	return size;
 }
 
-/* Read the lines up to the closing brace, their words joined by single blanks. Returns 0, or -1
- * after complain(). The caller frees the lines with free_block(), in both cases. */
-static int read_block(struct reader *reader, char **lines, unsigned int *count)
+/* Read the lines up to the closing brace, at most `most`, their words joined by single blanks.
+ * Returns 0, or -1 after complain(). The caller frees the lines with free_block(), in both cases. */
+static int read_block(struct reader *reader, char **lines, unsigned int most, unsigned int *count)
 {
 	*count = 0;
 	while (next_line(reader)) {
@@ -84,7 +85,7 @@ static int read_block(struct reader *reader, char **lines, unsigned int *count)
 
 		if (is(reader, 0, "}"))
 			return 0;
-		if (*count == MOST_LINES)
+		if (*count == most)
 			return wrong(reader, "the block is too long");
 		for (unsigned int i = 0; i < reader->count; i++) {
 			strcat(joined, i ? " " : "");
@@ -126,7 +127,7 @@ static int read_struct(struct reader *reader)
 	unsigned int count;
 
 	snprintf(name, sizeof(name), "%s", reader->words[1]);
-	if (read_block(reader, lines, &count))
+	if (read_block(reader, lines, MOST_LINES, &count))
 		goto end;
 	for (unsigned int i = 0; i < count; i++)
 		if (read_field(reader, lines[i], &fields[i], &variable))
@@ -149,7 +150,7 @@ static int read_action(struct reader *reader)
 	snprintf(name, sizeof(name), "%s", reader->words[1]);
 	if (!is(reader, 3, "none"))
 		return wrong(reader, "an action has arguments");
-	if (!read_block(reader, lines, &count))
+	if (!read_block(reader, lines, MOST_LINES, &count))
 		status = rte_swx_pipeline_action_config(reader->pipeline, name, NULL,
 							(const char **)lines, count);
 	free_block(lines, count);
@@ -163,7 +164,7 @@ static int read_apply(struct reader *reader)
 	unsigned int count;
 	int status = -1;
 
-	if (!read_block(reader, lines, &count))
+	if (!read_block(reader, lines, MOST_LINES, &count))
 		status = rte_swx_pipeline_instructions_config(reader->pipeline,
 							      (const char **)lines, count);
 	free_block(lines, count);
@@ -185,17 +186,17 @@ static int read_regarray(struct reader *reader)
 struct learner {
 	char name[RTE_SWX_NAME_SIZE];
 	char default_action[RTE_SWX_NAME_SIZE];
-	char *fields[MOST_WORDS], *actions[MOST_WORDS]; /* fields of the key */
+	char *fields[MOST_PARTS], *actions[MOST_PARTS]; /* fields of the key */
 	unsigned int field_count, action_count, timeout_count;
-	int in_table[MOST_WORDS], is_default[MOST_WORDS]; /* of actions: for entries, for misses */
-	uint32_t size, timeouts[MOST_WORDS];
+	int in_table[MOST_PARTS], is_default[MOST_PARTS]; /* of actions: for entries, for misses */
+	uint32_t size, timeouts[MOST_PARTS];
 };
 
 /* Read `timeout {`, a number of seconds in each line, `}`. */
 static int read_timeouts(struct reader *reader, struct learner *learner)
 {
 	while (next_line(reader) && !is(reader, 0, "}")) {
-		if (learner->timeout_count == MOST_WORDS)
+		if (learner->timeout_count == MOST_PARTS)
 			return wrong(reader, "too many timeouts");
 		learner->timeouts[learner->timeout_count++] =
 			(uint32_t)strtoul(reader->words[0], NULL, 0);
@@ -219,9 +220,9 @@ static void split_action(struct learner *learner, unsigned int place)
 static int read_learner_line(struct reader *reader, struct learner *learner)
 {
 	if (is(reader, 0, "key"))
-		return read_block(reader, learner->fields, &learner->field_count);
+		return read_block(reader, learner->fields, MOST_PARTS, &learner->field_count);
 	if (is(reader, 0, "actions")) {
-		if (read_block(reader, learner->actions, &learner->action_count))
+		if (read_block(reader, learner->actions, MOST_PARTS, &learner->action_count))
 			return -1;
 		for (unsigned int i = 0; i < learner->action_count; i++)
 			split_action(learner, i);

@@ -252,8 +252,10 @@ static struct engine *swx_create(const struct settings *settings, unsigned int n
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 
-	if (!engine)
+	if (!engine) {
+		complain("no memory for an engine");
 		return NULL;
+	}
 	engine->settings = *settings;
 	snprintf(engine->name, sizeof(engine->name), "swx-%u", number);
 	if (create_rings(engine) ||

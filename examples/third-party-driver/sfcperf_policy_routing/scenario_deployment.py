@@ -56,7 +56,7 @@ class ScenarioDeployment:
         return [
             Resource(FOLDER, str(self._workdirs)),
             *(Resource(NAMESPACE, self.layout.namespace(name)) for name in self.layout.instances),
-            *(Resource(CGROUP, str(path)) for path in reversed(paths)),
+            *(Resource(CGROUP, str(path)) for path in paths),
         ]
 
     def build(self) -> None:
