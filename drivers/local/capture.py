@@ -44,12 +44,14 @@ class Frame:
 def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
     """Send frames from an interface of a network namespace. Raises MeasurementError."""
     failed = f"{interface} sends no marked packet"
-    with system_errors_as(MeasurementError, failed, where=namespace):
+    with (
+        system_errors_as(MeasurementError, failed, where=namespace),
         # The protocol 0 means that it receives nothing.
-        with _packet_socket(namespace, 0) as sock:
-            sock.bind((interface, 0))
-            for packet in packets:
-                sock.send(packet.data)
+        _packet_socket(namespace, 0) as sock,
+    ):
+        sock.bind((interface, 0))
+        for packet in packets:
+            sock.send(packet.data)
 
 
 class Capture:

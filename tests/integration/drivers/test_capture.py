@@ -61,12 +61,12 @@ def test_what_is_missing_is_named_and_no_socket_stays_open(tmp_path: Path) -> No
     with Lab(tmp_path) as lab:
         here, _ = lab.join((lab.host("a"), "a0"), (lab.host("b"), "b0"))
         there = ("a", space(here.host), here.interface)
-        before = os.listdir("/proc/self/fd")
+        before = [*Path("/proc/self/fd").iterdir()]
         for namespace in (there[1], "sfcperf-no-space"):
             with pytest.raises(MeasurementError, match="none") as raised:
                 Capture([there, ("x", namespace, "none")])
             assert raised.value.where == namespace
             # `raised` still holds the Capture that failed.
-            assert os.listdir("/proc/self/fd") == before
+            assert [*Path("/proc/self/fd").iterdir()] == before
             with pytest.raises(MeasurementError, match="none"):
                 send(namespace, "none", [])
