@@ -276,6 +276,8 @@ def test_a_full_table_counts_what_it_does_not_take(tool: Tool) -> None:
     refused = tool.run("add", _flow(149))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "the monitoring table is full: 80 entries" in refused.stderr
+    tool("add", _flow(79))  # which is there, and becomes an added one
+    assert [e["flow"]["ipv4_src"] for e in tool.entries if e["added"]] == ["10.0.0.79"]
     tool("set", "--limit", "100")
     tool.feed(frames)
     assert tool.status["entries"] == 100
