@@ -326,7 +326,11 @@ def test_si_one_is_not_taken_for_si_twelve(driver: LocalDriver) -> None:
 
 def test_the_manifest_has_the_data_planes_of_nodes_that_are_not_named(tmp_path: Path) -> None:
     document = small_workflow(
-        topology={"nodes": {"node1": {}, "node2": {}, "node3": {}}},
+        topology={
+            "nodes": {"node1": {}, "node2": {}},
+            "links": [{"between": ["node1", "node2"]}],
+            "placement": dict.fromkeys(("client", "chain", "server"), "node1"),
+        },
         infrastructure={"driver": "local", "config": {"dataplane": {"node1": "ovs"}}},
     )
     drivers = Drivers(load_document(document, tmp_path))
