@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,26 @@ def test_a_change_that_cannot_be_written_is_not_made(store: Store, monkeypatch: 
 def test_a_state_has_one_controller(store: Store, tmp_path: Path):
     with pytest.raises(InputError, match="another controller uses this state"):
         Store(tmp_path / "state.json")
+
+
+def test_a_controller_that_comes_while_another_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has opened the lock's file, which the other one then removes."""
+    path = tmp_path / "state.json"
+    ending = Store(path)
+    flock = fcntl.flock
+
+    def end_other(descriptor: int, operation: int) -> None:
+        monkeypatch.undo()
+        ending.close()
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", end_other)
+    coming = Store(path)
+    with pytest.raises(InputError, match="another controller uses this state"):
+        Store(path)
+    coming.close()
 
 
 @pytest.mark.parametrize(
