@@ -152,6 +152,8 @@ def test_the_last_window_of_each_switch_is_found_again(tmp_path: Path):
 
 def test_windows_that_begin_anew(tmp_path: Path):
     log = WindowLog(tmp_path / "windows.jsonl")
+    log.append({"event": "opening", "switch": "s1", "number": 4})
+    assert log.last("s1") == WindowPosition(number=3, idle_bank=None, end_ns=0)
     log.append({"event": "opened", "switch": "s1", "number": 4, "bank": 0, "start_ns": 7})
     assert log.last("s1") == WindowPosition(number=3, idle_bank=1, end_ns=7)
     assert log.next_number("s1") == 4
