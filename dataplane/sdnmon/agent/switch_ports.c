@@ -195,7 +195,7 @@ static int attach(struct switch_port *port, enum hook how, const struct state *s
 
 void switch_ports_retry(struct switch_ports *ports)
 {
-	for (unsigned int i = 0; i < ports->now.count; i++)
+	for (unsigned int i = 0; ports->fixed && i < ports->now.count; i++)
 		ports->now.ports[i].refused = 0;
 }
 

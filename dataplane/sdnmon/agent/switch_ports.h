@@ -48,7 +48,8 @@ void switch_ports_status(struct switch_ports *ports, struct port_list *described
 /* Find out whether interfaces with the names of ports came or went; then `changed` is set. */
 void switch_ports_look(struct switch_ports *ports);
 
-/* Let the next switch_ports_attach() try and complain again about ports that were refused. */
+/* Let the next switch_ports_attach() try the options' ports that were refused, and complain about
+ * them, again. */
 void switch_ports_retry(struct switch_ports *ports);
 
 /* Attach to ports that came, and detach from those that went. The caller has the lock and an open
