@@ -31,7 +31,8 @@ def folders() -> tuple[Path, ...]:
 
 
 def requirement(name: str) -> Requirement:
-    """Say whether a compiled tool is there and belongs to this version of SFCPerf."""
+    """Say whether a compiled tool is there and belongs to this version of SFCPerf. If so, the
+    requirement's detail is its path. The first folder that has the tool decides."""
     for folder in folders():
         path = folder / name
         if os.access(path, os.X_OK):

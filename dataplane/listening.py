@@ -37,11 +37,12 @@ def listening(where: str, option: str = "--listen") -> Iterator[socket.socket]:
 
 
 def _unix(path: Path) -> socket.socket:
+    """Return a socket that listens at this path. Raises InputError."""
     check_place(path.parent)
     with system_errors_as(InputError, "cannot listen there", where=path):
         _remove_dead(path)
         opened = socket.socket(socket.AF_UNIX)
-        mask = os.umask(0o177)
+        mask = os.umask(0o177)  # so that only this user can connect
         try:
             opened.bind(str(path))
             opened.listen()
@@ -54,8 +55,8 @@ def _unix(path: Path) -> socket.socket:
 
 
 def _remove_dead(path: Path) -> None:
-    """Remove the socket that a killed controller left here. Raises InputError if somebody still
-    listens there, or the file is no socket."""
+    """Remove the socket that a killed server left here, if there is one. Raises InputError if
+    somebody still listens there, or the file is no socket."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -73,7 +74,7 @@ def _remove_dead(path: Path) -> None:
 
 def internet_socket(where: str, option: str, forms: str = FORMS) -> socket.socket:
     """Return a socket that listens at an address and a port (port 0: any free one). Raises
-    InputError, which names the option."""
+    InputError, which names the option, and `forms` if `where` has none of them."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.%a-z]+)\]|([0-9.]+|localhost)):([0-9]{1,5})", where)
     if found is None or int(found[3]) > 65535:
         raise InputError(f"{where!r} is no place to listen", where=option, allowed=forms)
@@ -93,6 +94,7 @@ def name_of(opened: socket.socket) -> str:
 
 
 def url_of(opened: socket.socket) -> str:
-    """Return where the REST interface on this socket is reached: `unix:/path`, or `http://...`."""
+    """Return where the REST interface on this socket is reached: `unix:/path`, or `http://` and
+    what `name_of` says."""
     name = name_of(opened)
     return name if name.startswith("unix:") else f"http://{name}"

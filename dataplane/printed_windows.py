@@ -18,8 +18,8 @@ _POLL_S = 0.001
 
 
 class PrintedWindows:
-    """A process that prints an event `window`, a line of JSON, for each window that ends. SIGUSR2
-    ends one at once; the event then says `asked`."""
+    """Reads the windows of a process that prints an event `window`, a line of JSON, for each window
+    that ends. SIGUSR2 ends one at once; `asked` of its event is then true."""
 
     def __init__(
         self,
@@ -47,28 +47,32 @@ class PrintedWindows:
         return [self._read(window) for window in self._end()]
 
     def rest(self) -> list[FlowWindow]:
-        """Return the windows of a process that has ended, if they were not read yet."""
+        """Return the windows of a process that has ended, without those that were returned or
+        discarded before."""
         return [self._read(window) for window in self._new()]
 
     def _end(self) -> list[dict[str, Any]]:
-        found = self._new()
-        requested = sum(bool(window["asked"]) for window in found)
+        """End the open window by SIGUSR2, and return its event after those that were not returned
+        before. Raises MeasurementError when it does not end."""
+        events = self._new()
+        # A window of an earlier SIGUSR2, which was waited for in vain, may be among them.
+        asked_before = sum(bool(window["asked"]) for window in events)
         self._process.send_signal(signal.SIGUSR2)
 
         def ended() -> bool:
-            found.extend(self._new())
-            return sum(bool(window["asked"]) for window in found) > requested
+            events.extend(self._new())
+            return sum(bool(window["asked"]) for window in events) > asked_before
 
         if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
             raise MeasurementError(
                 f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
                 where=str(self._output),
             )
-        return found
+        return events
 
     def _new(self) -> list[dict[str, Any]]:
-        """Return the windows that were printed since the last call. A line that is not whole yet
-        stays for the next call."""
+        """Return the events `window` that were printed since the last call; none before the process
+        has printed anything. A line that is not whole yet stays for the next call."""
         try:
             with self._output.open("rb") as file:
                 file.seek(self._read_bytes)

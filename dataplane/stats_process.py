@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from sfcperf import retry
 from sfcperf.dataplane import binaries
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.base import Host, Process
 
 START_TIMEOUT_S = 30.0
@@ -24,7 +24,8 @@ _starts = itertools.count()
 
 
 class StatsProcess:
-    """A data plane that is a process with a stats file.
+    """A data plane that is a process with a stats file, from `spawn` until `stop`. Subclasses name
+    the tool.
 
     SIGUSR1 makes it write its counters there, a JSON object with the same number in `sequence`
     and `sequence_end`; `{"event": "failed", "error": ...}` is its last word when it cannot work.
@@ -41,19 +42,22 @@ class StatsProcess:
 
     @classmethod
     def command(cls, host: Host) -> list[str]:
-        """How the tool is called on its host; options follow. Raises EnvironmentLacks."""
+        """Return how the tool is called on its host; `spawn` adds options. Raises
+        EnvironmentLacks."""
         return [host.program(binaries.find(cls.binary))]
 
     @classmethod
     def spawn(
         cls, name: str, host: Host, options: Sequence[str], stdout: Path | None = None
     ) -> Self:
-        """Start the tool; `wait_ready` says when it works. What it prints goes to the file
-        `stdout`. Raises EnvironmentLacks."""
+        """Start the tool; `wait_ready` says when it works. What it prints goes to the file `stdout`
+        (None: nowhere). `name` is the instance's, for messages and files. Raises DeploymentError,
+        EnvironmentLacks."""
         # Each process gets a new file: an old one would say that the function is ready.
         stats = host.workdir / f"{name}-{next(_starts)}.stats"
-        argv = [*cls.command(host), *options, "--stats", str(stats)]
-        return cls(name, host, stats, host.spawn(argv, stdout=stdout))
+        with errors_as(DeploymentError, MeasurementError, context=name, where=host.name):
+            argv = [*cls.command(host), *options, "--stats", str(stats)]
+            return cls(name, host, stats, host.spawn(argv, stdout=stdout))
 
     def wait_ready(self) -> None:
         """Return when packets are forwarded. Raises DeploymentError when they never will be."""
@@ -101,6 +105,7 @@ class StatsProcess:
 
         def decided() -> bool:
             nonlocal event
+            # In this order, so that the last counters of a process that has ended are read.
             ended = self._process.poll() is not None
             event = self._counted()
             return ended or event not in (None, before)
@@ -113,11 +118,13 @@ class StatsProcess:
         return event
 
     def _counted(self) -> dict[str, Any] | None:
+        """Return the counters in the stats file; None if it has none, as `_event`."""
         event = self._event()
         return event if event is not None and event["event"] == "counters" else None
 
     def _event(self) -> dict[str, Any] | None:
-        """Return what the stats file says; None before there is one, or in the midst of a write."""
+        """Return the event in the stats file, `counters` or `failed`; None before there is one, or
+        in the midst of a write."""
         try:
             event = json.loads(self._host.read_text(str(self._stats)))
         except (MeasurementError, json.JSONDecodeError):

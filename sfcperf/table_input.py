@@ -5,6 +5,7 @@ Spreadsheets add a byte order mark, quotes, blank lines and spaces. None of thes
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from sfcperf.errors import InputError
 
 MAX_BYTES = 2**28
 """Largest size of a table; callers check it as they read the file."""
+_PART_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,22 @@ def parse(content: bytes, path: str, *, delimiter: str = ",") -> Table:
 
 
 def _text(content: bytes, path: str) -> io.TextIOWrapper:
-    """Open the content as text that is read line by line, with line ends as they are. A copy as one
-    text would take four times the memory."""
+    """Open the content as text that is read line by line, with line ends as they are. It is also
+    checked in parts: a copy as one text would take four times the memory."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    end = 0
     try:
-        content.decode()
+        while end < len(content):
+            part = content[end : end + _PART_BYTES]
+            end += len(part)
+            decoder.decode(part, final=end == len(content))
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = error.start - content.rfind(b"\n", 0, error.start)
+        # The decoder kept the bytes of a character that the part before cut in two.
+        start = end - len(error.object) + error.start
+        line = content.count(b"\n", 0, start) + 1
+        byte = start - content.rfind(b"\n", 0, start)
         raise InputError(
-            f"byte {byte} of the line (0x{content[error.start]:02x}) is not UTF-8",
+            f"byte {byte} of the line (0x{content[start]:02x}) is not UTF-8",
             where=f"{path}:{line}",
             allowed="UTF-8, with or without a byte order mark",
             hint="export it as UTF-8, or convert it with `iconv -f WINDOWS-1252 -t UTF-8`",

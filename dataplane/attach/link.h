@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that are attached by a link: they stay as long as a process, or a pin in a BPF file system,
- * holds the link. Unless it is pinned, nothing stays attached when the process ends, however it does.
- * Functions that return a link return -errno if they fail. */
+/* Programs that are attached by a link: they stay as long as a process, or a pin in a BPF file
+ * system, holds the link. Unless it is pinned, nothing stays attached when the process ends,
+ * however it does. Functions that return a link return -errno if they fail. */
 #pragma once
 
 #include <stdbool.h>

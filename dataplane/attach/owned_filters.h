@@ -2,9 +2,10 @@
 /*
  * Two filters of clsact that end with their process, as links do: for kernels without tcx.
  *
- * A guard removes them if the process is killed (guard.h). If both are killed, the next process of the
- * tool that comes to the interface does: handles say which slot a filter is of, and a slot whether its
- * process lives (owners.h). clsact itself goes if a process of the tool created it, and it has no filters.
+ * A guard removes them if the process is killed (guard.h). If both are killed, the next process of
+ * the tool that comes to the interface does: handles say which slot a filter is of, and a slot
+ * whether its process lives (owners.h). clsact itself goes if a process of the tool created it, and
+ * it has no filters.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What parsers of IP share, in BPF and in userspace. Include <linux/in.h> or <netinet/in.h> first: they
- * exclude each other. */
+/* What parsers of IP share, in BPF and in userspace. Include <linux/in.h> or <netinet/in.h> first:
+ * they exclude each other. */
 #pragma once
 
 #include <linux/types.h>

@@ -23,12 +23,12 @@ int attach_pass(char *const *names, unsigned int count)
 		int index = (int)if_nametoindex(names[i]);
 
 		error = index ? xdp_attach(index, bpf_program__fd(skeleton->progs.pass)) : -ENODEV;
-		if (error == -EBUSY)
+		if (error == -EBUSY) /* it carries a program, which does as well */
 			error = 0;
 		else if (error)
 			complain("cannot attach to %s: %s", names[i],
 				 xdp_attach_error(index, error));
 	}
-	pass_bpf__destroy(skeleton);
+	pass_bpf__destroy(skeleton); /* the interfaces keep the program */
 	return error ? -1 : 0;
 }

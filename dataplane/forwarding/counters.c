@@ -9,6 +9,7 @@ void print_verdicts(FILE *out, const __u64 verdicts[FWD_VERDICTS])
 
 	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
 		dropped += verdicts[i];
+	/* Frames that were left to the kernel do not count as received. */
 	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
 		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
 	fprintf(out, "\"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
@@ -18,6 +19,7 @@ void print_verdicts(FILE *out, const __u64 verdicts[FWD_VERDICTS])
 	fprintf(out, "}, ");
 }
 
+/* Print the member `paths` of a JSON object. */
 static void print_paths(FILE *out, const struct snapshot *snapshot)
 {
 	fprintf(out, "\"paths\": [");

@@ -8,7 +8,7 @@
 
 struct path_count {
 	fwd_path path;
-	__u64 packets;
+	__u64 packets; /* that were forwarded on it */
 };
 
 /* All counters, cumulated since the start. */
@@ -25,6 +25,7 @@ struct engine {
 	/* Starts to forward; one worker per CPU where the engine has workers. Returns 0, or -1
 	 * after complain(). */
 	int (*start)(const struct interface *interface, const struct cpu_list *cpus);
+	/* Reads all counters as they are now. */
 	void (*read)(struct snapshot *snapshot);
 	/* Stops forwarding; read() still works. */
 	void (*stop)(void);
@@ -42,8 +43,8 @@ struct inspector {
 	 * frame may already be changed as an SF changes it. `time_ns` is when the kernel
 	 * received it (Unix time). */
 	void (*frame)(unsigned int worker, const __u8 *frame, __u32 captured, __u64 time_ns);
-	/* Does other work, between frames. `idle`: no frame waits, and INSPECTOR_TICK_MS have
-	 * passed since the last such call, or the last one asked for another. Returns whether it
+	/* Does other work, between frames. `idle`: no frame waits, and there is time for more
+	 * work, because a tick has passed or the last call asked for another. Returns whether it
 	 * asks for another. */
 	bool (*rest)(unsigned int worker, bool idle);
 	/* Ends the inspection: no frames follow. */
@@ -62,5 +63,5 @@ int inspector_ticks(void);
 bool inspector_ticked(int ticks);
 
 /* Attach a program that passes every frame to each named interface, for as long as the interface
- * exists, unless it carries an XDP program already. 0, or -1 after complain(). */
+ * exists, unless it carries an XDP program already. Returns 0, or -1 after complain(). */
 int attach_pass(char *const *names, unsigned int count);

@@ -41,6 +41,8 @@ struct worker {
 	struct packet_ring ring;
 	const __u8 *own_mac;
 
+	/* Frames that wait to be sent, `pending` of them: as sendmmsg() takes them, where they are
+	 * in the ring, and their paths. */
 	struct mmsghdr messages[BATCH];
 	struct iovec buffers[BATCH];
 	struct tpacket2_hdr *frames[BATCH];
@@ -49,15 +51,15 @@ struct worker {
 
 	_Atomic __u64 verdicts[FWD_VERDICTS];
 	_Atomic __u64 paths_untracked;
-	_Atomic unsigned int path_count;
+	_Atomic unsigned int path_count; /* so many of `paths` are there, and do not change */
 	fwd_path paths[FWD_MAX_PATHS];
 	_Atomic __u64 path_packets[FWD_MAX_PATHS];
 } __attribute__((aligned(64)));
 
 static struct worker workers[MAX_THREADS];
 static unsigned int worker_count;
-static struct interface own;
-static int stop_event = -1;
+static struct interface own; /* the interface where frames come and leave */
+static int stop_event = -1; /* wakes workers without an inspector when it is time to stop */
 static atomic_bool stopping;
 static const struct inspector *inspector; /* NULL: none */
 
@@ -88,19 +90,19 @@ static void count_path(struct worker *worker, fwd_path path)
 /* Send the waiting frames, and give them back to the ring. */
 static void flush(struct worker *worker)
 {
-	unsigned int sent = 0;
+	unsigned int next = 0;
 
-	while (sent < worker->pending) {
-		int accepted = sendmmsg(worker->ring.socket, worker->messages + sent,
-					worker->pending - sent, 0);
+	while (next < worker->pending) {
+		int accepted = sendmmsg(worker->ring.socket, worker->messages + next,
+					worker->pending - next, 0);
 
 		if (accepted > 0) {
 			counter_add(&worker->verdicts[FWD_FORWARDED], (__u64)accepted);
 			while (accepted-- > 0)
-				count_path(worker, worker->frame_paths[sent++]);
+				count_path(worker, worker->frame_paths[next++]);
 		} else if (errno != EINTR) {
 			counter_add(&worker->verdicts[FWD_TX_FAILED], 1);
-			sent++;
+			next++;
 		}
 	}
 	for (unsigned int i = 0; i < worker->pending; i++)
@@ -108,6 +110,7 @@ static void flush(struct worker *worker)
 	worker->pending = 0;
 }
 
+/* Let a frame wait to be sent, with others. `data` is its Ethernet header. */
 static void enqueue(struct worker *worker, struct tpacket2_hdr *frame, __u8 *data, fwd_path path)
 {
 	unsigned int i = worker->pending++;
@@ -119,17 +122,20 @@ static void enqueue(struct worker *worker, struct tpacket2_hdr *frame, __u8 *dat
 		flush(worker);
 }
 
-/* Decide on a frame: it waits to be sent, or goes back to the ring. */
+/* Decide on a frame: it waits to be sent, or goes back to the ring. The kernel has its own copy of
+ * one that is left to it. */
 static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 {
 	__u8 *data = (__u8 *)frame + frame->tp_mac;
 	enum fwd_verdict verdict;
 	fwd_path path = 0;
 
+	/* Then the kernel has taken a VLAN tag off: the frame is not for the forwarder. */
 	if (frame->tp_status & TP_STATUS_VLAN_VALID)
 		verdict = FWD_PASSED;
 	else
 		verdict = fwd_frame(data, data + frame->tp_snaplen, worker->own_mac, &path);
+	/* The ring has room for frames as large as the MTU allows. */
 	if (verdict != FWD_PASSED && frame->tp_len > frame->tp_snaplen)
 		verdict = FWD_OVERSIZE;
 	if (verdict != FWD_FORWARDED) {
@@ -143,13 +149,14 @@ static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 	enqueue(worker, frame, data, path);
 }
 
-/* Take frames until none has come. */
+/* Handle frames until the ring is empty, or the engine stops. */
 static void take_all(struct worker *worker)
 {
 	struct tpacket2_hdr *frame;
 	unsigned int taken = 0;
 
-	/* As long as frames follow closely, the ring never gets empty. */
+	/* As long as frames follow closely, the ring never gets empty: hence `stopping`, and the
+	 * inspector's turns. */
 	while (!atomic_load_explicit(&stopping, memory_order_relaxed) &&
 	       (frame = packet_ring_next(&worker->ring))) {
 		handle(worker, frame);
@@ -162,10 +169,10 @@ static void take_all(struct worker *worker)
 static void take_rest(struct worker *worker)
 {
 	struct tpacket2_hdr *frame;
-	unsigned int left = worker->ring.frame_count;
+	unsigned int most = worker->ring.frame_count;
 
 	packet_drop_everything(worker->ring.socket, own.name);
-	while (left-- && (frame = packet_ring_next(&worker->ring)))
+	while (most-- && (frame = packet_ring_next(&worker->ring)))
 		handle(worker, frame);
 	flush(worker);
 }
@@ -187,7 +194,7 @@ static void *work(void *argument)
 		 * stop: it looks at each tick. */
 		{ .fd = inspector ? worker->ticks : stop_event, .events = POLLIN },
 	};
-	bool more = false;
+	bool more = false; /* the inspector asked for another call */
 
 	while (!atomic_load_explicit(&stopping, memory_order_relaxed)) {
 		take_all(worker);
@@ -219,7 +226,7 @@ void engine_userspace_inspect(const struct inspector *chosen)
 }
 
 /* Open a worker's socket. It receives nothing yet: between bind() and the fanout it would get
- * every frame. */
+ * every frame. Returns 0, or -1 after complain(). */
 static int open_socket(struct worker *worker)
 {
 	struct sockaddr_ll address = {
@@ -244,7 +251,7 @@ static int open_socket(struct worker *worker)
 	return 0;
 }
 
-/* Join the sockets in a fanout group, whose number the kernel picks. */
+/* Join the sockets in a fanout group. Returns 0, or -1 after complain(). */
 static int join_fanout(void)
 {
 	struct fanout_bpf *skeleton = fanout_bpf__open();
@@ -256,6 +263,7 @@ static int join_fanout(void)
 		libbpf_complain_of_load("the fanout program", errno);
 		goto cleanup;
 	}
+	/* The kernel picks the group's number for the first socket; the others name it. */
 	group = (PACKET_FANOUT_EBPF | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
 	for (unsigned int i = 0; i < worker_count; i++) {
 		int fd = workers[i].ring.socket;
@@ -299,6 +307,7 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 	}
 	if (worker_count > 1 && join_fanout())
 		return -1;
+	/* From here on frames may come: packet_ring_open() let the sockets receive nothing. */
 	for (unsigned int i = 0; i < worker_count; i++)
 		if (cpus_start_thread(&workers[i].thread, workers[i].cpu, work, &workers[i]) ||
 		    packet_option(workers[i].ring.socket, SOL_SOCKET, SO_DETACH_FILTER, &unused,

@@ -15,8 +15,9 @@
 #include "forwarder.skel.h"
 
 static struct forwarder_bpf *skeleton;
-static int link_fd;
+static int link_fd; /* of the link that attaches the program */
 
+/* Attach the program in the driver. Returns 0, or -1 after complain(). */
 static int attach(const struct interface *interface)
 {
 	link_fd = xdp_link(interface->index, bpf_program__fd(skeleton->progs.forward),

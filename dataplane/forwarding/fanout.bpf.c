@@ -20,14 +20,16 @@
 #include "../common/mix.bpf.h"
 #include "../nsh/nsh.h"
 
-/* Read from the network header on; the compiler knows the size. */
+/* Read as many bytes as `*to` has, `offset` bytes behind the start of the network header. False:
+ * they are not there. */
 #define READ(skb, offset, to)                                                                      \
 	(bpf_skb_load_bytes_relative(skb, offset, to, sizeof(*(to)), BPF_HDR_START_NET) == 0)
 
 /* Whether both directions of a flow go to one thread, on whichever path each is. */
 const volatile bool both_directions;
 
-/* Of something of the sender and the same of the receiver. */
+/* Mix something of the sender, and the same of the receiver, into the hash. In both directions the
+ * result is the same if `both_directions`. */
 static __always_inline __u32 mix_ends(__u32 hash, __u32 source, __u32 destination)
 {
 	if (both_directions)
@@ -35,6 +37,7 @@ static __always_inline __u32 mix_ends(__u32 hash, __u32 source, __u32 destinatio
 	return mix(mix(hash, source), destination);
 }
 
+/* Mix the protocol and its ports, if it has any, into the hash. Its header starts at `offset`. */
 static __always_inline __u32 mix_ports(struct __sk_buff *skb, __u32 offset, __u8 protocol,
 				       __u32 hash)
 {
@@ -70,6 +73,8 @@ static __always_inline __u32 mix_ipv6(struct __sk_buff *skb, __u32 offset, __u32
 	return mix_ports(skb, offset + sizeof(ip), ip.nexthdr, hash);
 }
 
+/* Returns a hash of the flow behind the NSH, which the kernel reduces to the number of a thread.
+ * For frames without an NSH any number does, because threads leave them to the kernel. */
 SEC("socket")
 int fanout(struct __sk_buff *skb)
 {
@@ -77,7 +82,7 @@ int fanout(struct __sk_buff *skb)
 	__u16 ethertype;
 	struct nsh_hdr nsh;
 	struct ethhdr eth;
-	__u8 ver_ihl;
+	__u8 ver_ihl; /* version and header length of the outer IPv4 */
 
 	if (skb->protocol == bpf_htons(ETH_P_IP)) {
 		if (!READ(skb, 0, &ver_ihl))

@@ -8,11 +8,11 @@ TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct fwd_counters, 0);
 /* By place of a path in known_paths. */
 TABLE(path_packets, BPF_MAP_TYPE_PERCPU_ARRAY, FWD_MAX_PATHS, __u32, __u64, 0);
 
-/* 0: free. A hash table with open addressing: the kernel's hash maps cost more per packet than all
- * else that is done here. */
+/* Paths that have a counter; 0: free. A hash table with open addressing: the kernel's hash maps
+ * cost more per packet than all else that is done here. */
 fwd_path known_paths[FWD_MAX_PATHS];
 
-/* Where the path is, or -1 if all places are taken. */
+/* Return the place of a path, which a new one takes here; -1 if all places are taken. */
 static __always_inline int place_of(fwd_path path)
 {
 	__u32 hash = path * 0x9e3779b1U >> 16;
@@ -33,10 +33,11 @@ static __always_inline int place_of(fwd_path path)
 	return -1;
 }
 
+/* Count a forwarded packet for its path. */
 static __always_inline void count_path(fwd_path path, struct fwd_counters *totals)
 {
 	int place = place_of(path);
-	__u64 *packets = bpf_map_lookup_elem(&path_packets, &place);
+	__u64 *packets = bpf_map_lookup_elem(&path_packets, &place); /* NULL for -1 */
 
 	if (packets)
 		(*packets)++;
@@ -44,6 +45,7 @@ static __always_inline void count_path(fwd_path path, struct fwd_counters *total
 		totals->paths_untracked++;
 }
 
+/* Forwards a frame, drops it, or passes it to the kernel, and counts it. */
 SEC("xdp")
 int forward(struct xdp_md *context)
 {

@@ -25,7 +25,7 @@ int inspector_ticks(void)
 
 bool inspector_ticked(int ticks)
 {
-	uint64_t count;
+	uint64_t count; /* of ticks since the last reading; nothing is read if there are none */
 
 	return read(ticks, &count, sizeof(count)) == sizeof(count);
 }

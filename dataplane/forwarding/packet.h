@@ -36,8 +36,8 @@ static __always_inline void fwd_swap_macs(struct ethhdr *eth)
 	__builtin_memcpy(eth->h_source, mac, ETH_ALEN);
 }
 
-/* Check the NSH. If it is right, decrement its SI, and let `path` have SPI and SI as they
- * arrived. */
+/* Check the NSH, behind whose start the packet has `available` bytes. If it is right, decrement its
+ * SI, and let `path` have SPI and SI as they arrived. */
 static __always_inline enum fwd_verdict fwd_serve(struct nsh_hdr *nsh, __u32 available,
 						  fwd_path *path)
 {
@@ -64,8 +64,8 @@ static __always_inline enum fwd_verdict fwd_serve(struct nsh_hdr *nsh, __u32 ava
 	return FWD_FORWARDED;
 }
 
-/* Decide on Ethernet / IPv4 / UDP 4790 / VXLAN-GPE / NSH. A forwarded packet goes back to the
- * tunnel's other end. */
+/* Decide on Ethernet / IPv4 / UDP 4790 / VXLAN-GPE / NSH, as fwd_frame() does; other packets are
+ * left to the kernel. A forwarded packet goes back to the tunnel's other end. */
 static __always_inline enum fwd_verdict fwd_vxlan_gpe(struct ethhdr *eth, void *end, fwd_path *path)
 {
 	struct iphdr *ip = (void *)(eth + 1);

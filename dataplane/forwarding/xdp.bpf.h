@@ -10,7 +10,7 @@
 
 const volatile __u8 own_mac[ETH_ALEN];
 
-/* fwd_frame(), and its verdict counted in one of FWD_VERDICTS counters. */
+/* Do what fwd_frame() does, and count its verdict in `counters`, which are FWD_VERDICTS many. */
 static __always_inline enum fwd_verdict fwd_count(void *start, void *end, __u64 *counters,
 						  fwd_path *path)
 {
@@ -22,6 +22,7 @@ static __always_inline enum fwd_verdict fwd_count(void *start, void *end, __u64 
 	return verdict;
 }
 
+/* Return what XDP does with a frame after this verdict. */
 static __always_inline int fwd_action(enum fwd_verdict verdict)
 {
 	return verdict == FWD_PASSED ? XDP_PASS : verdict == FWD_FORWARDED ? XDP_TX : XDP_DROP;

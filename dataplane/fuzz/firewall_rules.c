@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fuzzer: a line with a rule of sfc-firewall. */
 #include "fuzz.h"
-#include "../../vnfs/nsh_firewall/rules.c"
+#include "../../vnfs/nsh_firewall/rules.c" /* for its static functions */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

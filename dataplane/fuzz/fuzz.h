@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What fuzzers share. Each hands bytes to a parser, which must neither read nor write where it
- * may not. `make FUZZ=1 fuzzers` builds them with clang's libFuzzer;
+ * may not. `make FUZZ=1 fuzzers` builds them with clang's libFuzzer, which calls
+ * LLVMFuzzerTestOneInput() with many inputs; it must return 0.
  * tests/integration/dataplane/test_fuzzers.py runs them. */
 #pragma once
 
@@ -20,10 +21,11 @@ void __wrap_give_up(void);
 
 const char tool_name[] = "fuzz";
 
-/* Where a parser goes on that refuses options: `setjmp(fuzz_refused)` returns again. Elsewhere
- * that ends the program. */
+/* Where a fuzzer goes on when the parser refuses an option: `setjmp(fuzz_refused)` returns again,
+ * with 1. */
 static jmp_buf fuzz_refused;
 
+/* The linker puts this in the place of give_up(), which elsewhere ends the program. */
 void __wrap_give_up(void)
 {
 	longjmp(fuzz_refused, 1);

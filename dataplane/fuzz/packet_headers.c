@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: the headers of a frame, read as a network function reads them. */
 #include "fuzz.h"
 #include "../packet/headers.h"
 
-static volatile uint8_t latest;
+static volatile uint8_t latest; /* volatile, so that the compiler does read the bytes */
 
-/* What a function reads of a header that was taken, which must be within the frame. */
+/* Read what a network function may read of a header that was taken. The sanitizers end the program
+ * unless it is within the frame. */
 static void read_bytes(const uint8_t *at, uint32_t bytes)
 {
 	while (bytes--)
 		latest = *at++;
 }
 
+/* Report a finding if this is false. */
 static void check(bool right)
 {
 	if (!right)
 		abort();
 }
 
+/* Take the headers from IP on, and read them. `kinds` are of enum extension. */
 static void walk_ip(struct cursor cursor, uint16_t ethertype, unsigned int kinds)
 {
 	struct cursor ports;
@@ -34,6 +38,7 @@ static void walk_ip(struct cursor cursor, uint16_t ethertype, unsigned int kinds
 	ports = cursor;
 	if (check_ports(ports, &ip) == HEADER_TAKEN)
 		read_bytes(ports.at, PORTS_BYTES);
+	/* The last extension header may reach beyond the frame, which peek() tells. */
 	if (ip.version == 6 &&
 	    (take_extensions(&cursor, &ip, kinds, 6, IPV6_FRAGMENT) != HEADER_TAKEN ||
 	     !peek(&cursor, 0)))
@@ -45,6 +50,7 @@ static void walk_ip(struct cursor cursor, uint16_t ethertype, unsigned int kinds
 	}
 }
 
+/* Take an NSH and what it carries, and read them. */
 static void walk_nsh(struct cursor cursor, unsigned int kinds)
 {
 	const uint8_t *start = cursor.at;

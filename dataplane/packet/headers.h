@@ -2,11 +2,11 @@
 /*
  * The headers of a packet, for BPF and userspace alike. A `take_` function checks the header at the
  * cursor, and if it is right, moves the cursor behind it; else the cursor stays in front of what is
- * wrong. A network function takes the headers that it wants, and decides what becomes of a packet whose
- * headers are cut off or malformed.
+ * wrong. A network function takes the headers that it wants, and decides what becomes of a packet
+ * whose headers are cut off or malformed.
  *
- * All of it reads by peek(). A program whose packets cannot be read directly defines a `struct cursor`
- * and a peek() of its own, and HAS_CURSOR, before it includes this file.
+ * All of it reads by peek(). A program whose packets cannot be read directly defines a `struct
+ * cursor` and a peek() of its own, and HAS_CURSOR, before it includes this file.
  */
 #pragma once
 
@@ -277,8 +277,9 @@ static __always_inline enum header check_ports(struct cursor cursor, const struc
 	return peek(&cursor, PORTS_BYTES) ? HEADER_TAKEN : HEADER_TRUNCATED;
 }
 
-/* Is a header of TCP or UDP there, all of it but TCP's options? HEADER_OTHER: of another protocol, or
- * a fragment. The cursor stays in front of it; `bytes` are those of the header with its options. */
+/* Is a header of TCP or UDP there, all of it but TCP's options? HEADER_OTHER: of another protocol,
+ * or a fragment. The cursor stays in front of it; `bytes` are those of the header with its
+ * options. */
 static __always_inline enum header check_transport(struct cursor cursor, const struct ip *ip,
 						   __u32 *bytes)
 {

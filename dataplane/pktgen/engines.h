@@ -5,9 +5,9 @@
 
 #include "job.h"
 
-/* What an engine has sent. */
+/* What an engine has sent. All is 0 before it begins. */
 struct sent {
-	struct pktgen_state state;
+	struct pktgen_state state; /* its packets include those that were refused */
 	__u64 skipped; /* packets that were due while the sender was held up, and not sent later */
 	__u64 refused; /* packets that the interface did not take */
 	long long waited_ns; /* time that the sender was ready, but had no CPU; -1: not known */

@@ -36,7 +36,7 @@ static struct job job = { .role = -1,
 			  .sources = 1,
 			  .sizes = { 60 },
 			  .size_count = 1 };
-static int protocol;
+static int protocol; /* place in `protocols` */
 
 static void take_address(const struct tool_option *option, const char *argument)
 {
@@ -44,7 +44,7 @@ static void take_address(const struct tool_option *option, const char *argument)
 		refuse("--%s: '%s' is not an IPv4 address", option->name, argument);
 }
 
-/* Take a size with its weight: BYTES or BYTES:WEIGHT. The size is in the list as often as its
+/* Take a size with its weight, BYTES or BYTES:WEIGHT, and put it into job.sizes as often as its
  * weight says. */
 static void add_size(const char *word)
 {

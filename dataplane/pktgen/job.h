@@ -12,19 +12,19 @@ enum engine { ENGINE_XDP, ENGINE_PACKET };
 enum mode { MODE_AUTO, MODE_NATIVE, MODE_GENERIC };
 
 struct job {
-	int role;
-	int engine;
-	int mode;
-	const char *interface;
-	struct in_addr to;
-	long port;
+	int role; /* enum role */
+	int engine; /* enum engine */
+	int mode; /* enum mode: how the receiver attaches its XDP program */
+	const char *interface; /* its name; NULL for CALIBRATE */
+	struct in_addr to; /* destination */
+	long port; /* destination port */
 	int protocol; /* IPPROTO_* */
 	long run; /* even; the next odd number is that of its warm-up */
 	bool warmup;
 	long rate; /* packets per second; 0: as many as the engine makes */
 	long duration_ms;
-	long flows;
-	long sources; /* addresses */
+	long flows; /* number of source ports */
+	long sources; /* number of source addresses */
 	double zipf; /* exponent; 0: flows take turns */
 	__u32 sizes[PKTGEN_MOST_SIZES]; /* bytes without FCS, as often as its weight says */
 	__u32 size_count;

@@ -13,7 +13,7 @@
 #include "../common/report.h"
 #include "lab.h"
 
-/* The attribute IFLA_LINKINFO of a veth whose peer is `far`. */
+/* Content of the attribute IFLA_LINKINFO that asks for a veth with the peer `far`. */
 struct veth_info {
 	struct rtattr kind;
 	char veth[8];
@@ -24,27 +24,28 @@ struct veth_info {
 	char far[8];
 };
 
-/* Create a pair of veths, `near` and `far`. */
+/* Create a pair of veths, `near` and `far`. Returns 0, or -errno. */
 static int add_cable(int fd)
 {
 	struct veth_info info = {
-		.kind = { RTA_LENGTH(sizeof("veth") - 1), IFLA_INFO_KIND },
+		/* The lengths include the padding of the texts: the next attribute begins behind
+		 * it. */
+		.kind = { RTA_LENGTH(sizeof(info.veth)), IFLA_INFO_KIND },
 		.veth = "veth",
 		.data = { sizeof(info) - offsetof(struct veth_info, data), IFLA_INFO_DATA },
 		.peer = { sizeof(info) - offsetof(struct veth_info, peer), VETH_INFO_PEER },
-		.name = { RTA_LENGTH(sizeof("far")), IFLA_IFNAME },
+		.name = { RTA_LENGTH(sizeof(info.far)), IFLA_IFNAME },
 		.far = "far",
 	};
 	union netlink_request request;
 
-	info.kind.rta_len = RTA_LENGTH(sizeof(info.veth));
-	info.name.rta_len = RTA_LENGTH(sizeof(info.far));
 	netlink_begin(&request, RTM_NEWLINK, NLM_F_CREATE, sizeof(struct ifinfomsg));
 	netlink_put(&request, IFLA_IFNAME, "near", sizeof("near"));
 	netlink_put(&request, IFLA_LINKINFO, &info, sizeof(info));
 	return netlink_ask(fd, &request, NULL, NULL);
 }
 
+/* Set an interface up. Returns 0, or -errno. */
 static int set_up(int fd, const struct interface *interface)
 {
 	union netlink_request request;
@@ -57,7 +58,7 @@ static int set_up(int fd, const struct interface *interface)
 
 int lab_enter(struct interface *near, struct interface *far)
 {
-	int fd, error;
+	int fd, error, lost;
 
 	if (unshare(CLONE_NEWNET)) {
 		complain("no network namespace: %s%s", strerror(errno),
@@ -66,13 +67,12 @@ int lab_enter(struct interface *near, struct interface *far)
 	}
 	fd = netlink_open();
 	error = fd < 0 ? fd : add_cable(fd);
-	if (!error && (find_interface("near", near) || find_interface("far", far)))
-		error = -ENODEV;
-	if (!error)
+	lost = !error && (find_interface("near", near) || find_interface("far", far));
+	if (!error && !lost)
 		error = set_up(fd, near) ?: set_up(fd, far);
 	if (fd >= 0)
 		close(fd);
 	if (error)
 		complain("no pair of veths: %s", strerror(-error));
-	return error ? -1 : 0;
+	return error || lost ? -1 : 0;
 }

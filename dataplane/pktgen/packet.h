@@ -60,13 +60,13 @@ _Static_assert(sizeof(struct pktgen_packet) == PKTGEN_HEAD_BYTES, "the least fra
 
 /* What a stamp says, whichever protocol carries it. */
 struct pktgen_stamp {
-	__u32 run; /* all 32 bits, of a SYN as of a datagram */
+	__u32 run; /* odd in the warm-up */
 	__u32 sequence; /* of all flows together */
 	__u32 flow;
-	__u64 age_ns;
+	__u64 age_ns; /* time since it was sent; of a SYN modulo 4.29 s */
 };
 
-/* Return the Internet checksum for a sum of 16-bit words. */
+/* Return the Internet checksum for a sum of 16-bit words, which are in host byte order. */
 static inline __attribute__((always_inline)) __be16 pktgen_fold(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -80,7 +80,8 @@ static inline __attribute__((always_inline)) __u32 pktgen_words(__u32 value)
 	return (value >> 16) + (value & 0xffff);
 }
 
-/* Write a packet. Payload behind the stamp is zero, so the checksum needs no sum over it. */
+/* Write the first PKTGEN_HEAD_BYTES of a frame of `size` bytes, without FCS. Behind them it must be
+ * zero, so the checksum needs no sum over it. `now` is CLOCK_MONOTONIC in ns. */
 static inline __attribute__((always_inline)) void
 pktgen_write(struct pktgen_packet *packet, const struct pktgen_settings *settings, __u32 size,
 	     __u32 sequence, __u32 flow, __u64 now)
@@ -104,6 +105,7 @@ pktgen_write(struct pktgen_packet *packet, const struct pktgen_settings *setting
 		packet->udp_stamp.time[0] = bpf_htons((__u16)(now >> 32));
 		packet->udp_stamp.time[1] = bpf_htons((__u16)(now >> 16));
 		packet->udp_stamp.time[2] = bpf_htons((__u16)now);
+		/* UDP has the length in its own header too, not only in the pseudo header. */
 		sum += length + ((now >> 32) & 0xffff) + pktgen_words((__u32)now);
 		packet->udp.check = pktgen_fold(sum);
 		if (!packet->udp.check)
@@ -117,8 +119,8 @@ pktgen_write(struct pktgen_packet *packet, const struct pktgen_settings *setting
 	}
 }
 
-/* Return the upper half of xorshift64* (S. Vigna, An experimental exploration of Marsaglia's
- * xorshift generators, scrambled, 2016). */
+/* Return a random number of 32 bits, the upper half of xorshift64* (S. Vigna, An experimental
+ * exploration of Marsaglia's xorshift generators, scrambled, 2016). */
 static inline __attribute__((always_inline)) __u32 pktgen_random(struct pktgen_state *state)
 {
 	__u64 x = state->random;
@@ -130,7 +132,8 @@ static inline __attribute__((always_inline)) __u32 pktgen_random(struct pktgen_s
 	return (__u32)((x * 0x2545f4914f6cdd1dULL) >> 32);
 }
 
-/* Is a packet due? If so, put the next one on the schedule. */
+/* Is a packet due `now` (CLOCK_MONOTONIC, ns)? If so, put the next one on the schedule. The first
+ * call starts the schedule; a call after its end sets state->ended. */
 static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_settings *settings,
 							    struct pktgen_state *state, __u64 now)
 {
@@ -151,12 +154,15 @@ static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_
 	burst = PKTGEN_BURST * settings->interval;
 	if (burst < PKTGEN_BURST_NS << PKTGEN_TICKS)
 		burst = PKTGEN_BURST_NS << PKTGEN_TICKS;
+	/* What was due before the burst must not follow at once: the schedule moves by it, and the
+	 * time is owed. */
 	if (late > burst) {
 		late -= burst;
 		state->owed += late;
 		state->next += late;
 	}
 	state->next += settings->interval;
+	/* A denser schedule makes it good, packet by packet. */
 	if (state->owed) {
 		__u64 part = settings->interval / PKTGEN_DENSER;
 
@@ -168,7 +174,7 @@ static inline __attribute__((always_inline)) int pktgen_due(const struct pktgen_
 	return 1;
 }
 
-/* Return the flow of the next packet. */
+/* Return the flow of the next packet: in turn, or drawn by `picks` (see settings_zipf()). */
 static inline __attribute__((always_inline)) __u32
 pktgen_flow(const struct pktgen_settings *settings, struct pktgen_state *state,
 	    const struct pktgen_pick *picks)
@@ -181,7 +187,7 @@ pktgen_flow(const struct pktgen_settings *settings, struct pktgen_state *state,
 	return pktgen_random(state) < picks[cell].threshold ? cell : picks[cell].other;
 }
 
-/* Return the size of the next packet. */
+/* Return the size of the next packet: bytes without FCS. */
 static inline __attribute__((always_inline)) __u32
 pktgen_size(const struct pktgen_settings *settings, struct pktgen_state *state)
 {
@@ -193,7 +199,8 @@ pktgen_size(const struct pktgen_settings *settings, struct pktgen_state *state)
 	return settings->sizes[place & (PKTGEN_MOST_SIZES - 1)];
 }
 
-/* Is this a packet of sfc-pktgen to this port? If so, read its stamp. */
+/* Is this a packet of sfc-pktgen, of this protocol, to this port? If so, read its stamp. `now` is
+ * CLOCK_MONOTONIC in ns. */
 static inline __attribute__((always_inline)) int pktgen_read(void *start, void *end, __u32 protocol,
 							     __be16 port, __u64 now,
 							     struct pktgen_stamp *stamp)
@@ -223,6 +230,7 @@ static inline __attribute__((always_inline)) int pktgen_read(void *start, void *
 		struct tcphdr *tcp = (void *)ip + ip->ihl * 4;
 		struct pktgen_tcp *tcp_stamp = (void *)(tcp + 1);
 
+		/* The seventh 16-bit word of TCP has the data offset and the flags. */
 		if ((void *)(tcp_stamp + 1) > end || tcp->dest != port ||
 		    *((__be16 *)tcp + 6) != PKTGEN_SYN)
 			return 0;

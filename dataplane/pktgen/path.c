@@ -15,15 +15,17 @@
 #define PATIENCE_MS 3000 /* time for three ARP requests, one second apart */
 #define USABLE (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
+/* What the kernel says about the route to an address. */
 struct route {
-	unsigned char type;
-	int interface;
-	struct in_addr from, gateway;
+	unsigned char type; /* RTN_UNICAST, ... */
+	int interface; /* ifindex */
+	struct in_addr from, gateway; /* gateway 0: the address is on the link */
 };
 
+/* What the kernel knows about a neighbour. */
 struct neighbour {
-	unsigned short state;
-	const struct rtattr *address;
+	unsigned short state; /* NUD_...; 0: none */
+	const struct rtattr *address; /* NULL: no MAC address is known; else not to be followed */
 	unsigned char mac[ETH_ALEN];
 };
 
@@ -56,6 +58,7 @@ static void visit_neighbour(const struct nlmsghdr *answer, void *context)
 		memcpy(neighbour->mac, RTA_DATA(mac), ETH_ALEN);
 }
 
+/* Ask the kernel for the route to an address. Returns 0, or -errno. */
 static int ask_route(int fd, struct in_addr to, struct route *route)
 {
 	union netlink_request request;
@@ -67,7 +70,8 @@ static int ask_route(int fd, struct in_addr to, struct route *route)
 	return netlink_ask(fd, &request, visit_route, route);
 }
 
-/* Ask the kernel for a neighbour (RTM_GETNEIGH), or have it look for one (RTM_NEWNEIGH). */
+/* Ask the kernel for a neighbour (RTM_GETNEIGH), or have it look for one (RTM_NEWNEIGH, with
+ * `neighbour` NULL). Returns 0, or -errno. */
 static int ask_neighbour(int fd, int type, int interface, struct in_addr hop,
 			 struct neighbour *neighbour)
 {
@@ -89,22 +93,23 @@ static int ask_neighbour(int fd, int type, int interface, struct in_addr hop,
 static int resolve(int fd, int interface, struct in_addr hop, unsigned char *mac)
 {
 	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	struct neighbour found = { 0 };
+	struct neighbour neighbour = { 0 };
 
 	for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
-		int error = ask_neighbour(fd, RTM_GETNEIGH, interface, hop, &found);
+		int error = ask_neighbour(fd, RTM_GETNEIGH, interface, hop, &neighbour);
 
-		if (!error && (found.state & USABLE) && found.address) {
-			memcpy(mac, found.mac, ETH_ALEN);
+		if (!error && (neighbour.state & USABLE) && neighbour.address) {
+			memcpy(mac, neighbour.mac, ETH_ALEN);
 			return 0;
 		}
-		if (error || found.state == NUD_FAILED || !found.state)
+		if (error || neighbour.state == NUD_FAILED || !neighbour.state)
 			ask_neighbour(fd, RTM_NEWNEIGH, interface, hop, NULL);
 		nanosleep(&pause, NULL);
 	}
 	return -EHOSTUNREACH;
 }
 
+/* Complain that packets cannot be sent to an address. Returns -1. */
 static int complain_of_path(struct in_addr to, const char *why)
 {
 	char text[INET_ADDRSTRLEN];

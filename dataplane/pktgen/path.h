@@ -8,9 +8,9 @@
 #include "../common/interface.h"
 
 struct path {
-	struct in_addr from, to;
-	unsigned char source[ETH_ALEN];
-	unsigned char next_hop[ETH_ALEN];
+	struct in_addr from, to; /* source and destination */
+	unsigned char source[ETH_ALEN]; /* MAC address of the interface where packets leave */
+	unsigned char next_hop[ETH_ALEN]; /* MAC address */
 };
 
 /* Ask the kernel for the route to an address, and find out the MAC address of the next hop.

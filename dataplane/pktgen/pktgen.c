@@ -21,6 +21,7 @@ static int finish(void)
 	return fflush(stdout) ? 1 : 0;
 }
 
+/* Send, and print what was sent. Returns the exit status. */
 static int run_sender(const struct job *job)
 {
 	struct interface interface;
@@ -35,7 +36,8 @@ static int run_sender(const struct job *job)
 	return finish();
 }
 
-/* Print `ready`, the counters on SIGUSR1, and all that is known at the end. */
+/* Print `ready`, the counters on SIGUSR1, and all that is known at the end (not for ACCEPT, which
+ * counts nothing). Returns the exit status. */
 static int run_receiver(const struct job *job)
 {
 	struct interface interface;
@@ -60,11 +62,12 @@ static int run_receiver(const struct job *job)
 	return finish();
 }
 
-/* Send over a private cable, and receive at its other end. */
+/* Send over a private cable, receive at its other end, and print both. Returns the exit status. */
 static int run_calibration(const struct job *job)
 {
 	struct interface near, far;
 	struct sent sent = { 0 };
+	/* 198.18.0.1 and 198.18.0.2, of the addresses for benchmarks (RFC 2544). */
 	struct path path = { .from.s_addr = htonl(0xc6120001), .to.s_addr = htonl(0xc6120002) };
 	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 

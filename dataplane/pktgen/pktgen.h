@@ -21,46 +21,47 @@
 
 /* A cell of Walker's alias method, which draws flows. */
 struct pktgen_pick {
-	__u32 threshold; /* a draw below it, of 2^32, takes the cell's own flow */
-	__u32 other;
+	__u32 threshold; /* a random 32-bit number below it takes the flow of the cell's number */
+	__u32 other; /* the flow that other random numbers take */
 };
 
 struct pktgen_settings {
 	__u8 head[PKTGEN_HEAD_BYTES]; /* each packet starts as this */
-	__u32 ip_sum; /* sum of the header's 16-bit words but source and length, which change */
-	__u32 transport_sum; /* sum of such words of transport header, pseudo header and stamp */
-	__u32 protocol;
+	__u32 ip_sum; /* sum of the IP header's 16-bit words but source and length, which change */
+	__u32 transport_sum; /* the same of transport header, pseudo header and stamp */
+	__u32 protocol; /* IPPROTO_* */
 	__u32 flows;
-	__u32 source; /* the first address */
+	__u32 source; /* the first address, in host byte order */
 	__u32 sources; /* number of addresses; each takes its turn with all flows */
 	__u32 zipf; /* 0: flows take turns */
 	__u32 size_count;
 	__u32 sizes[PKTGEN_MOST_SIZES]; /* bytes without FCS; one is drawn for each packet */
-	__u32 longest;
-	__u32 interface;
+	__u32 longest; /* of these sizes */
+	__u32 interface; /* ifindex */
 	__u64 interval; /* between packets, ns << PKTGEN_TICKS; 0: no limit */
 	__u64 duration_ns;
 };
 
+/* How far the sender is. Times are CLOCK_MONOTONIC. */
 struct pktgen_state {
 	__u64 start_ns; /* 0: not started yet */
 	__u64 next; /* when the next packet is due after the start, ns << PKTGEN_TICKS */
-	__u64 random;
-	__u64 packets;
-	__u64 bytes;
+	__u64 random; /* of pktgen_random(), never 0 */
+	__u64 packets; /* made, so that this is the next sequence number */
+	__u64 bytes; /* of frames without FCS */
 	__u64 owed; /* lost time of the schedule, not made good yet; unit as of `next` */
-	__u64 last_ns;
-	__u32 ended;
+	__u64 last_ns; /* when the last packet was made */
+	__u32 ended; /* the duration is over */
 };
 
 /* What the receiver counts, on each CPU. */
 struct pktgen_counters {
 	__u64 packets; /* of this run, duplicates included */
-	__u64 bytes;
+	__u64 bytes; /* of frames without FCS */
 	__u64 duplicated;
-	__u64 reordered;
+	__u64 reordered; /* without duplicates */
 	__u64 unjudged; /* came too late to say whether they came before */
-	__u64 warmup;
+	__u64 warmup; /* packets of its warm-up, which no other number counts */
 };
 
 #define PKTGEN_WINDOW (1U << 21) /* so many packets may follow before a duplicate is missed */

@@ -12,19 +12,20 @@ TABLE(latencies, BPF_MAP_TYPE_PERCPU_ARRAY, HISTOGRAM_BUCKETS, __u32, __u64, 0);
  * part of the duration, and one for what came later; the tool sets how many. */
 TABLE(arrivals, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, __u64, 0);
 
-const volatile __u32 run;
-const volatile __u32 protocol;
+const volatile __u32 run; /* even, without the bit of its warm-up */
+const volatile __u32 protocol; /* IPPROTO_* */
 const volatile __u16 port; /* big-endian */
-const volatile __u32 bins;
+const volatile __u32 bins; /* of `arrivals`, with the one for what came later */
 const volatile __u64 bin_ns = 1;
 
-__u64 first_ns;
+__u64 first_ns; /* when the first packet arrived; 0: none has */
 __u32 seen[PKTGEN_WINDOW]; /* at sequence % PKTGEN_WINDOW: the last one that came, plus 1 */
 __u32 newest[PKTGEN_PICKS]; /* of each flow: the sequence number expected at least (NextExp) */
 
 enum novelty { FRESH, DUPLICATE, UNKNOWN };
 
-/* Whether a packet came before, by the last PKTGEN_WINDOW packets. */
+/* Say whether a packet came before, by the last PKTGEN_WINDOW packets. UNKNOWN: a later packet has
+ * taken its place in `seen`. */
 static __always_inline enum novelty judge(__u32 sequence)
 {
 	__u32 *place = &seen[sequence & (PKTGEN_WINDOW - 1)];
@@ -37,13 +38,14 @@ static __always_inline enum novelty judge(__u32 sequence)
 	return before == mark ? DUPLICATE : FRESH;
 }
 
-/* RFC 4737 section 3.3: a packet is reordered when its number is less than NextExp. A flow's
- * packets have growing numbers, though not successive ones. */
+/* RFC 4737 section 3.3: a packet is reordered when its number is less than NextExp, which this
+ * function also updates. A flow's packets have growing numbers, though not successive ones. */
 static __always_inline int is_reordered(const struct pktgen_stamp *stamp)
 {
 	__u32 flow = stamp->flow, *expected;
 
-	/* The compiler knows that it has 16 bits, the verifier of Linux 6.1 does not. */
+	/* Keeps the mask below: the compiler knows that a flow has 16 bits, the verifier of Linux
+	 * 6.1 does not. */
 	asm volatile("" : "+r"(flow));
 	expected = &newest[flow & (PKTGEN_PICKS - 1)];
 	if ((__s32)(stamp->sequence - *expected) < 0)
@@ -52,6 +54,7 @@ static __always_inline int is_reordered(const struct pktgen_stamp *stamp)
 	return 0;
 }
 
+/* Count one more at this place of a map. */
 static __always_inline void count_in(void *map, __u32 key)
 {
 	__u64 *count = bpf_map_lookup_elem(map, &key);
@@ -60,6 +63,7 @@ static __always_inline void count_in(void *map, __u32 key)
 		(*count)++;
 }
 
+/* Count a packet in its bin of `arrivals`. */
 static __always_inline void count_arrival(__u64 now)
 {
 	__u64 first = first_ns, bin;
@@ -71,6 +75,7 @@ static __always_inline void count_arrival(__u64 now)
 	count_in(&arrivals, bin < bins ? (__u32)bin : bins - 1);
 }
 
+/* Counts and takes the packets of the run and of its warm-up. */
 SEC("xdp")
 int receive(struct xdp_md *context)
 {

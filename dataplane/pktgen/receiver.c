@@ -18,10 +18,10 @@
 #include "receiver.h"
 
 static struct receive_bpf *skeleton;
-static const char *attached;
+static const char *attached; /* see receiver_mode() */
 
-/* Attach a program in the driver, or generically where the mode allows that. Returns 0, or
- * -errno. */
+/* Attach a program in the driver, or generically where the mode allows that, until the process
+ * ends. Where another program is attached, neither works. Returns 0, or -errno. */
 static int attach(const struct bpf_program *program, const struct interface *interface, int mode)
 {
 	int error = -EOPNOTSUPP;
@@ -51,7 +51,7 @@ static int load(const struct job *job)
 	skeleton->rodata->run = (__u32)job->run;
 	skeleton->rodata->protocol = (__u32)job->protocol;
 	skeleton->rodata->port = htons((__u16)job->port);
-	skeleton->rodata->bins = parts + 1;
+	skeleton->rodata->bins = parts + 1; /* the last one is for what comes later */
 	skeleton->rodata->bin_ns = duration_ns / parts;
 	bpf_map__set_max_entries(skeleton->maps.arrivals, parts + 1);
 	if (receive_bpf__load(skeleton)) {
@@ -77,7 +77,7 @@ int receiver_start(const struct job *job, const struct interface *interface)
 
 int accept_start(const struct interface *interface)
 {
-	const struct job none = { .duration_ms = 1 };
+	const struct job none = { .duration_ms = 1 }; /* counts nothing; load() needs a duration */
 	int error;
 
 	if (load(&none))

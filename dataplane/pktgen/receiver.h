@@ -9,14 +9,15 @@
  * complain(). */
 int receiver_start(const struct job *job, const struct interface *interface);
 
-/* Return how a program is attached: `native` or `generic`; `other` if another one makes the
- * interface take frames. */
+/* Return how receiver_start() or accept_start() has attached its program: `native` or `generic`;
+ * `other` if it found another one, which makes the interface take frames. */
 const char *receiver_mode(void);
 
 /* Return how many packets of the run arrived, without duplicates. */
 __u64 receiver_packets(void);
 
-/* Print a member of a JSON object: the counters, and with `all` the distributions too. */
+/* Print the member `received` of a JSON object: the counters, and with `all` the distributions
+ * too. */
 void receiver_print(bool all);
 
 /* Attach the program that lets an interface take frames from XDP, unless it has an XDP program,

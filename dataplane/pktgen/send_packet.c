@@ -17,8 +17,9 @@
 #include "settings.h"
 
 #define BATCH 32
-#define LONGEST 1514
+#define LONGEST 1514 /* bytes of a frame without FCS */
 
+/* Packets that are handed over by one system call. */
 struct burst {
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
@@ -26,6 +27,8 @@ struct burst {
 	unsigned int count;
 };
 
+/* Open a packet socket that sends by the interface. Returns its descriptor, or -1 after
+ * complain(). */
 static int open_socket(const struct pktgen_settings *settings)
 {
 	const struct sockaddr_ll address = { .sll_family = AF_PACKET,
@@ -42,7 +45,7 @@ static int open_socket(const struct pktgen_settings *settings)
 	return -1;
 }
 
-/* Fill the burst with the packets that are due by now. */
+/* Fill the burst with the packets that are due by now, at most BATCH. */
 static void gather(const struct pktgen_settings *settings, struct pktgen_state *state,
 		   const struct pktgen_pick *picks, struct burst *burst)
 {
@@ -69,16 +72,16 @@ static void gather(const struct pktgen_settings *settings, struct pktgen_state *
  * sending. Returns 0, or -1 after complain(). */
 static int flush(int fd, struct burst *burst, struct sent *sent)
 {
-	unsigned int done = 0;
+	unsigned int next = 0;
 
-	while (done < burst->count) {
-		int taken = sendmmsg(fd, burst->messages + done, burst->count - done, 0);
+	while (next < burst->count) {
+		int taken = sendmmsg(fd, burst->messages + next, burst->count - next, 0);
 
 		if (taken > 0) {
-			done += (unsigned int)taken;
+			next += (unsigned int)taken;
 		} else if (errno == ENOBUFS || errno == EAGAIN) {
 			sent->refused++;
-			done++;
+			next++;
 		} else if (errno != EINTR) {
 			complain("cannot send: %s", strerror(errno));
 			return -1;
@@ -87,7 +90,7 @@ static int flush(int fd, struct burst *burst, struct sent *sent)
 	return 0;
 }
 
-/* Allocate a burst; NULL without memory. */
+/* Allocate a burst; NULL without memory. Its frames are zero, as pktgen_write() needs them. */
 static struct burst *make_burst(void)
 {
 	struct burst *burst = calloc(1, sizeof(*burst));
@@ -107,9 +110,13 @@ int send_by_packet_socket(const struct job *job, const struct pktgen_settings *s
 	struct burst *burst = make_burst();
 	struct pktgen_state *state = &sent->state;
 	bool sleeps = pace_sleep_pays(settings);
-	int fd = open_socket(settings), error = fd < 0 || !picks || !burst ? -1 : 0;
+	int fd = open_socket(settings), error = fd < 0 ? -1 : 0;
 
-	state->random = (__u64)job->run << 32 | 1;
+	if (!picks || !burst) {
+		complain("no memory for packets");
+		error = -1;
+	}
+	state->random = (__u64)job->run << 32 | 1; /* never 0 */
 	if (!error && settings->zipf)
 		settings_zipf(job->zipf, settings->flows, picks);
 	while (!error && !pace_stopped() && !state->ended) {

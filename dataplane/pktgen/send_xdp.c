@@ -30,11 +30,12 @@
 /* A thread that ends the kernel's call when the program has seen the end. Only a signal ends
  * that call. Short calls would not do: each costs some 16 ms before its first packet. */
 struct watch {
-	const volatile __u32 *ended;
-	volatile bool over;
-	pthread_t sender, thread;
+	const volatile __u32 *ended; /* of the program's state */
+	volatile bool over; /* the thread is to end */
+	pthread_t sender, thread; /* the thread that sends, and this one */
 };
 
+/* The thread: looks each millisecond whether the program has seen the end, and then signals. */
 static void *watch_end(void *context)
 {
 	const struct timespec pause = { .tv_nsec = 1000 * 1000 };
@@ -48,7 +49,8 @@ static void *watch_end(void *context)
 	return NULL;
 }
 
-/* Start that thread with all signals blocked: they are for the sender. */
+/* Start the thread, with all signals blocked: they are for the sender. Returns 0, or -1 after
+ * complain(). */
 static int watch_start(struct watch *watch)
 {
 	sigset_t all, before;
@@ -63,14 +65,15 @@ static int watch_start(struct watch *watch)
 	return error ? -1 : 0;
 }
 
+/* End the thread, and wait for its end. */
 static void watch_stop(struct watch *watch)
 {
 	watch->over = true;
 	pthread_join(watch->thread, NULL);
 }
 
-/* Send by one call of the kernel, `repeat` frames or until a signal. Returns 0, or -1 after
- * complain(). */
+/* Let the kernel hand `repeat` frames to the program by one call, or fewer until a signal. Returns
+ * 0, or -1 after complain(). */
 static int send_some(int program, const struct pktgen_settings *settings, int repeat)
 {
 	static __u8 frame[PKTGEN_HEAD_BYTES + 2048];
@@ -86,6 +89,8 @@ static int send_some(int program, const struct pktgen_settings *settings, int re
 	return -1;
 }
 
+/* Send until the time is over or a signal ends it: by long calls, or one frame between two sleeps.
+ * Returns 0, or -1 after complain(). */
 static int send_all(int program, const struct pktgen_settings *settings, struct pktgen_state *state)
 {
 	bool sleeps = pace_sleep_pays(settings);
@@ -117,7 +122,7 @@ int send_by_xdp(const struct job *job, const struct pktgen_settings *settings, s
 		return -1;
 	}
 	state = &skeleton->bss->state;
-	state->random = (__u64)job->run << 32 | 1;
+	state->random = (__u64)job->run << 32 | 1; /* never 0 */
 	if (settings->zipf)
 		settings_zipf(job->zipf, settings->flows, skeleton->bss->picks);
 	watch.ended = &state->ended;

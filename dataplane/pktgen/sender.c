@@ -36,6 +36,7 @@ int send_packets(const struct job *job, const struct interface *interface, const
 					  : send_by_packet_socket(job, &settings, sent);
 	sent->waited_ns = waited_before < 0 ? -1 : waited_ns() - waited_before;
 	if (settings.interval && sent->state.ended) {
+		/* The first packet is due at 0, and none at the end itself. */
 		__u64 due = ((settings.duration_ns - 1) << PKTGEN_TICKS) / settings.interval + 1;
 
 		sent->skipped = due > sent->state.packets ? due - sent->state.packets : 0;

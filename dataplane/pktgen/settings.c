@@ -62,6 +62,7 @@ void settings_make(const struct job *job, const struct interface *interface,
 	memset(settings, 0, sizeof(*settings));
 	memcpy(settings->head, &packet, sizeof(packet));
 	settings->ip_sum = sum_words(&packet.ip, sizeof(packet.ip));
+	/* The pseudo header has the destination and the protocol; pktgen_write() adds the rest. */
 	settings->transport_sum =
 		sum_words((__u8 *)&packet + transport, sizeof(packet) - transport) +
 		sum_words(&packet.ip.daddr, sizeof(packet.ip.daddr)) + packet.ip.protocol;
@@ -85,6 +86,7 @@ void settings_make(const struct job *job, const struct interface *interface,
  * distribution, 1991. */
 void settings_zipf(double exponent, __u32 flows, struct pktgen_pick *picks)
 {
+	/* `share`: what a flow must still get; 1 is as much as a cell has. */
 	double *share = calloc(flows, sizeof(*share)), total = 0;
 	__u32 *small = calloc(flows, sizeof(*small)), *large = calloc(flows, sizeof(*large));
 	__u32 smalls = 0, larges = 0;
@@ -99,9 +101,11 @@ void settings_zipf(double exponent, __u32 flows, struct pktgen_pick *picks)
 			small[smalls++] = k;
 		else
 			large[larges++] = k;
+		/* At first all of a cell is for its own flow. */
 		picks[k].other = k;
 		picks[k].threshold = 0xffffffff;
 	}
+	/* A flow with less than a cell leaves the rest of its cell to one with more. */
 	while (smalls && larges) {
 		__u32 less = small[--smalls], more = large[larges - 1];
 

@@ -388,7 +388,8 @@ static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol
 					   bool *later)
 {
 	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
-		/* All extension headers begin as this one; others have their length in `reserved`. */
+		/* All extension headers begin as this one; others have their length in
+		 * `reserved`. */
 		const struct ipv6_fragment *extension;
 		__u32 bytes;
 

@@ -44,6 +44,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Judge the options together: look the interface up. */
 static void check(char **words, unsigned int count)
 {
 	(void)words;
@@ -61,15 +62,15 @@ struct sent {
 	unsigned long long bytes;
 };
 
-enum reading { FRAME, END, DAMAGED };
+enum reading { FRAME, END, DAMAGED }; /* DAMAGED: after complain() */
 
 struct frame {
-	uint64_t due_ns; /* when it is due, after the first one */
+	uint64_t due_ns; /* when it is due, after the first one; without --timed 0 */
 	size_t length;
 	uint8_t bytes[LONGEST];
 };
 
-/* Read what precedes the bytes of a frame. */
+/* Read what precedes the bytes of a frame. `number` is that of the frame, from 1 on. */
 static enum reading read_head(struct frame *frame, unsigned long long number)
 {
 	struct __attribute__((packed)) {
@@ -99,6 +100,7 @@ static enum reading read_head(struct frame *frame, unsigned long long number)
 	return FRAME;
 }
 
+/* Read a frame from standard input. */
 static enum reading read_frame(struct frame *frame, unsigned long long number)
 {
 	enum reading reading = read_head(frame, number);
@@ -112,7 +114,8 @@ static enum reading read_frame(struct frame *frame, unsigned long long number)
 	return FRAME;
 }
 
-/* Send a frame. The socket blocks until there is room; a signal may interrupt that. */
+/* Send a frame. The socket blocks until there is room; a signal may interrupt that. Returns false,
+ * with errno set, if the frame cannot be sent. */
 static bool send_frame(int fd, const struct frame *frame)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)ifindex };
@@ -127,8 +130,8 @@ static bool send_frame(int fd, const struct frame *frame)
 	return status >= 0;
 }
 
-/* Wait until a frame is due. A sender that was held up makes up for it: it sends at once what is
- * due already. */
+/* Wait until a frame is due, at this time of CLOCK_MONOTONIC. A sender that was held up makes up
+ * for it: it sends at once what is due already. */
 static void wait_until(uint64_t due_ns)
 {
 	const struct timespec until = { .tv_sec = (time_t)(due_ns / NS_PER_S),
@@ -139,6 +142,7 @@ static void wait_until(uint64_t due_ns)
 			;
 }
 
+/* Send all frames of standard input, and count them. Returns false after complain(). */
 static bool send_all(int fd, struct sent *sent)
 {
 	static struct frame frame;

@@ -12,15 +12,16 @@
 #include "attach.h"
 #include "entries.h"
 
-#define FILTER_PRIORITY 0x8000 /* behind filters of others: no filter comes after it */
+#define FILTER_PRIORITY 0x8000 /* after filters of others, because no packet gets past `output` */
 
-/* Interfaces that the programs are attached to. */
+/* Interfaces that the programs are attached to: while tables change, those of both the old and the
+ * new ones, and the tap's. */
 static struct place {
 	int ifindex; /* 0: free */
-	int link; /* of XDP: descriptor */
-} places[SFF_PORTS + 1];
+	int link; /* descriptor of the link by which `sff` is attached */
+} places[2 * SFF_PORTS];
 
-/* Find the place of an interface, or a free one (0). */
+/* Return the place of an interface (0: the first free place), or NULL if there is none. */
 static struct place *find(int ifindex)
 {
 	for (unsigned int i = 0; i < sizeof(places) / sizeof(*places); i++)
@@ -57,11 +58,11 @@ void attach_only(const int *ifindexes, unsigned int count)
 {
 	for (unsigned int i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		struct place *place = &places[i];
-		unsigned int kept = 0;
+		unsigned int at = 0; /* `count`: the interface is not in the list */
 
-		while (kept < count && ifindexes[kept] != place->ifindex)
-			kept++;
-		if (!place->ifindex || kept < count)
+		while (at < count && ifindexes[at] != place->ifindex)
+			at++;
+		if (!place->ifindex || at < count)
 			continue;
 		link_detach(place->link);
 		tool_filter_detach(place->ifindex, FILTER_PRIORITY);

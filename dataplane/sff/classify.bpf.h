@@ -20,6 +20,7 @@ static __always_inline int carries_ip(const struct xdp_md *ctx)
 	return take_ethernet(&cursor, &ethertype) && is_ip(ethertype);
 }
 
+/* Read the ports at the cursor. They stay 0 if the protocol has none or they are cut off. */
 static __always_inline void read_ports(struct cursor cursor, struct sff_tuple *tuple)
 {
 	const __be16 *ports;
@@ -34,6 +35,8 @@ static __always_inline void read_ports(struct cursor cursor, struct sff_tuple *t
 	tuple->destination_port = ports[1];
 }
 
+/* Read the IPv4 header at the cursor, and the ports behind it. Returns 0, or -1 if the header is
+ * cut off or malformed. */
 static __always_inline int read_ipv4(struct cursor cursor, struct sff_tuple *tuple)
 {
 	const __u8 *ip = peek(&cursor, IPV4_BYTES);
@@ -51,6 +54,8 @@ static __always_inline int read_ipv4(struct cursor cursor, struct sff_tuple *tup
 	return 0;
 }
 
+/* Read the IPv6 header at the cursor, and the ports behind its extension headers. Returns 0, or -1
+ * if a header is cut off or malformed, or there are more than MOST_EXTENSIONS extension headers. */
 static __always_inline int read_ipv6(struct cursor cursor, struct sff_tuple *tuple)
 {
 	const __be32 *source, *destination;
@@ -67,22 +72,27 @@ static __always_inline int read_ipv6(struct cursor cursor, struct sff_tuple *tup
 		tuple->source_rest[i] = source[i + 1];
 		tuple->destination_rest[i] = destination[i + 1];
 	}
+	/* As with IPv4, nothing is compared with the length that the header announces. */
 	ip.payload_bytes = PAYLOAD_UNCHECKED;
 	if (take_extensions(&cursor, &ip, EXTENSION_USUAL, MOST_EXTENSIONS, IPV6_OFFSET) !=
 	    HEADER_TAKEN)
 		return -1;
 	tuple->protocol = ip.protocol;
+	/* IPV6_OFFSET above: only later fragments are meant, which have no ports. */
 	if (!ip.fragment)
 		read_ports(cursor, tuple);
 	return 0;
 }
 
-/* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP, or its protocol is out of reach. */
+/* Read the 5-tuple of the packet in an Ethernet frame; `port` and `mask` of the tuple become 0.
+ * Returns 0, or -1 if the frame carries no IP, or its headers cannot be read. Global for the reason
+ * that search_hop() is. */
 __noinline int read_tuple(struct xdp_md *ctx, struct sff_tuple *tuple)
 {
 	struct cursor cursor = start_of(ctx);
 	__u16 ethertype;
 
+	/* Never so, but the verifier does not know that of a global function's argument. */
 	if (!tuple)
 		return -1;
 	__builtin_memset(tuple, 0, sizeof(*tuple));
@@ -95,12 +105,14 @@ __noinline int read_tuple(struct xdp_md *ctx, struct sff_tuple *tuple)
 	return -1;
 }
 
-/* The path of a packet, SPI << 8 | SI; 0: no rule matches. */
+/* Return the path of the first rule that matches a packet, SPI << 8 | SI; 0: none matches. The
+ * tuple's `port` must be where the packet came in. Global for the reason that search_hop() is. */
 __noinline __u32 classify(struct sff_tuple *tuple, __u32 generation)
 {
 	__u32 base = (generation & 1) * SFF_MASKS, rank = ~0U, path = 0;
 	__u32 count = settings.masks[generation & 1];
 
+	/* Never so, but the verifier does not know that of a global function's argument. */
 	if (!tuple)
 		return 0;
 	for (__u32 i = 0; i < SFF_MASKS; i++) {
@@ -113,7 +125,7 @@ __noinline __u32 classify(struct sff_tuple *tuple, __u32 generation)
 		if (i >= count)
 			break;
 		mask = bpf_map_lookup_elem(&masks, &number);
-		/* They are in the order of their best rules. */
+		/* Masks are in the order of their best rules: from here on none can win. */
 		if (!mask || mask->rank > rank)
 			break;
 		if (!sff_mask_has(mask, tuple->port))

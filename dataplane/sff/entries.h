@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 #define SFF_PORTS 256 /* numbers are 1 to 255; 0: no port */
-#define SFF_IFINDEXES 4096 /* numbers of a network namespace's interfaces, from 1 on */
+#define SFF_IFINDEXES 4096 /* ifindexes of ports are below it */
 #define SFF_HOPS 4096 /* counters of (SPI, SI) pairs; number 0: none */
 #define SFF_PATH_LINES (SFF_HOPS / 2 - 1) /* so few that two generations all get a counter */
 #define SFF_HOP_SLOTS 8192 /* slots of a generation, a power of 2; at most a quarter is taken */
@@ -29,14 +29,15 @@ enum sff_port_kind {
 #define SFF_TAKES_XDP 1 /* its other end has a NAPI, so it takes frames from XDP */
 #define SFF_SHARED 2 /* an SF behind the proxy: packets of several paths come back by this port */
 #define SFF_BYPASS_UNPARSED 4 /* endpoints: what cannot be classified bypasses the chain */
+#define SFF_RETURNS 8 /* an SF behind the proxy: packets of a path come back by this port */
 
 struct sff_port {
-	__u8 kind;
-	__u8 flags;
+	__u8 kind; /* enum sff_port_kind */
+	__u8 flags; /* SFF_TAKES_XDP, ... */
 	__u16 mtu; /* bytes of packet, without Ethernet */
 	__u32 ifindex;
-	__u32 spi; /* PLAIN and not SHARED: path of packets that come back */
-	__u8 si;
+	__u32 spi; /* RETURNS and not SHARED: path of packets that come back */
+	__u8 si; /* RETURNS and not SHARED: SI with which they continue; 0: they are dropped */
 	__u8 number;
 	__u8 unused[2];
 };
@@ -49,16 +50,17 @@ enum sff_action {
 	SFF_END_GPE, /* the path ends at an endpoint of another node: Ethernet over VXLAN-GPE */
 };
 
+/* What happens to packets with one SPI and SI. */
 struct sff_hop {
-	__u8 action;
+	__u8 action; /* enum sff_action */
 	__u8 port; /* where packets leave */
 	__u8 from; /* the only port from which packets with this SPI and SI may come; 0: any */
 	__u8 back; /* TO_PLAIN: the port where they come back */
-	__u32 counter;
-	__u8 dst_mac[6];
-	__u8 back_si; /* TO_PLAIN: SI with which they continue */
+	__u32 counter; /* its number; 0: none */
+	__u8 dst_mac[6]; /* of frames that leave; unused by END */
+	__u8 back_si; /* TO_PLAIN: SI with which they continue; 0: they are dropped */
 	__u8 unused;
-	__be32 dst_ip; /* *_GPE */
+	__be32 dst_ip; /* *_GPE: where the tunnel ends */
 };
 
 /* Tables have a generation, so that all of them change at once. Those of hops and rules are hash
@@ -72,11 +74,12 @@ struct sff_hop_slot {
 	__u32 unused;
 };
 
-/* The condition of a classifier rule. What the rule leaves open is zero. */
+/* The 5-tuple of a packet, and where it came in; also the condition of a classifier rule, in which
+ * what the rule leaves open is zero. */
 struct sff_tuple {
 	union {
 		struct {
-			__u8 mask; /* number of the mask */
+			__u8 mask; /* of a condition: number of its mask */
 			__u8 port; /* where the packet came in */
 			__u8 protocol;
 			__u8 version; /* of IP: 4 or 6; 0: either */
@@ -92,21 +95,24 @@ struct sff_tuple {
 };
 
 #define SFF_TUPLE_SHORT 2 /* words of a tuple without rests of IPv6 addresses */
-#define SFF_TUPLE_REST 3
+#define SFF_TUPLE_REST 3 /* words with these rests, the last 96 bits of each address */
 
-/* A slot for a rule, half a cache line long. Rests of IPv6 addresses are in another table. */
+/* A slot for a rule, half a cache line long. Rests of IPv6 addresses are in another table, at the
+ * same place. */
 struct sff_rule_slot {
 	__u64 tuple[SFF_TUPLE_SHORT];
 	__u32 generation;
-	__u32 has_rest;
+	__u32 has_rest; /* 0: all bits of the rests are 0 */
 	__u32 rank; /* the lowest wins */
 	__u32 path; /* SPI << 8 | SI */
 };
 
+/* The rest of a rule's condition. */
 struct sff_rule_rest {
 	__u64 tuple[SFF_TUPLE_REST];
 };
 
+/* A mask that rules share: which bits of a packet's tuple their conditions compare. */
 struct sff_mask {
 	struct sff_tuple bits;
 	__u32 rank; /* lowest of its rules */
@@ -120,7 +126,7 @@ static inline __attribute__((always_inline)) int sff_mask_has(const struct sff_m
 	return mask->ports[port / 32] >> port % 32 & 1;
 }
 
-/* Does the tuple have rests of IPv6 addresses? */
+/* Is a bit set in the rests of the tuple's IPv6 addresses? */
 static inline __attribute__((always_inline)) __u32 sff_has_rest(const struct sff_tuple *tuple)
 {
 	return (tuple->words[2] | tuple->words[3] | tuple->words[4]) != 0;
@@ -137,6 +143,8 @@ static inline __attribute__((always_inline)) __u32 sff_hash_path(__u32 path)
 	return (__u32)(hash * 0x94d049bb133111ebULL >> 32);
 }
 
+/* Hash a tuple, with the multipliers of sff_hash_path(). Rests of addresses count only if a bit is
+ * set in them. */
 static inline __attribute__((always_inline)) __u32 sff_hash_tuple(const struct sff_tuple *tuple)
 {
 	__u32 count = SFF_TUPLE_SHORT + (sff_has_rest(tuple) ? SFF_TUPLE_REST : 0);
@@ -158,9 +166,9 @@ struct sff_station_key {
 
 struct sff_station {
 	__u8 action; /* SFF_END or SFF_END_GPE */
-	__u8 port;
+	__u8 port; /* where its packets leave */
 	__u8 dst_mac[6]; /* END_GPE */
-	__be32 dst_ip;
+	__be32 dst_ip; /* END_GPE */
 };
 
 /* Key of the table of routes: other nodes and SFs, for packets in transit between them. */
@@ -169,10 +177,10 @@ struct sff_route_key {
 	__be32 address;
 };
 
-/* The XDP program tells the tc program where a finished frame goes by another destination
- * address, which stands for an interface and the frame's own address. It is SFF_EXIT_MAC, and
- * then the place of the hop in a table, or, if the address is not that of the hop, ifindex << 20
- * | hash of the address. */
+/* A destination address that stands for the interface where a finished frame leaves, and for the
+ * frame's true address. By it the XDP program tells the tc program where the frame goes. The first
+ * two bytes are SFF_EXIT_MAC, the last four a code: the place of a hop in `hop_exits` if the true
+ * address is the hop's, else ifindex << 20 | hash of the true address, a key of `exits`. */
 struct sff_exit_key {
 	__u8 mac[6];
 	__u8 unused[2];
@@ -180,6 +188,7 @@ struct sff_exit_key {
 
 #define SFF_EXIT_MAC 0x0653 /* locally administered */
 
+/* What such an address stands for. */
 struct sff_exit {
 	__u32 ifindex;
 	__u8 mac[6];
@@ -214,16 +223,17 @@ enum sff_verdict {
 /* Totals of a CPU. All are numbers, which user space adds up. */
 struct sff_totals {
 	__u64 verdicts[SFF_VERDICTS];
-	__u64 seen;
+	__u64 seen; /* frames that came in */
 	__u64 random; /* state of a generator; its sum means nothing */
 	__u64 timed; /* packets whose processing was timed */
 	__u64 time_ns; /* time that these took */
 };
 
+/* Counter of the packets that were looked up with one SPI and SI, on a CPU. */
 struct sff_counter {
 	__u64 packets;
 	__u64 bytes; /* of frames as they came in */
-	__u64 timed;
+	__u64 timed; /* as in struct sff_totals */
 	__u64 time_ns;
 	__u64 traced; /* packets that were recognised at this lookup and the one before */
 	__u64 away_ns; /* time of these since the SFF had sent them on */
@@ -232,7 +242,7 @@ struct sff_counter {
 
 /* Settings that the user side changes while the programs run. */
 struct sff_settings {
-	__u32 generation;
+	__u32 generation; /* of the tables in use */
 	__u32 masks[2]; /* how many there are, by parity of the generation */
 	__u32 trace; /* one packet in so many is traced, a power of 2; 0: none */
 	__u32 tap; /* every packet goes through the stack, where captures see it */

@@ -9,13 +9,15 @@
 #include "reframe.bpf.h"
 #include "tables.bpf.h"
 
-#define EXIT_ATTEMPTS 4 /* at an address that stands for another one already */
+#define EXIT_ATTEMPTS 4 /* codes that are tried: the first ones may stand for other addresses */
 
+/* Is this an address of struct sff_exit_key? */
 static __always_inline bool is_exit(const __u8 *mac)
 {
 	return mac[0] == SFF_EXIT_MAC >> 8 && mac[1] == (SFF_EXIT_MAC & 0xff);
 }
 
+/* Write such an address, with its code. */
 static __always_inline void put_exit(__u8 *mac, __u32 code)
 {
 	mac[0] = SFF_EXIT_MAC >> 8;
@@ -26,7 +28,8 @@ static __always_inline void put_exit(__u8 *mac, __u32 code)
 	mac[5] = (__u8)code;
 }
 
-/* To an address that no table names. */
+/* Give a finished frame an address that stands for its true one and the interface where it leaves,
+ * and note both in `exits`. Returns SFF_FORWARDED, or SFF_NO_ROOM if no address was free. */
 static __always_inline enum sff_verdict pass_with_address(struct ethhdr *eth, __u32 ifindex)
 {
 	struct sff_exit there = { .ifindex = ifindex };

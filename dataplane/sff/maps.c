@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Writes the kernel's tables, and reads its counters. */
+/*
+ * Writes the kernel's tables, and reads its counters.
+ *
+ * Tables have a generation. Arrays have a half for generations with an even number, and one for
+ * those with an odd number; keys of stations and routes contain the generation. The put_...()
+ * functions write one kind of entries each. They return 0, or -1 after complain().
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,12 +19,12 @@
 #include "../common/report.h"
 #include "maps.h"
 
-#define LEAST_RULES 512
+#define LEAST_RULES 512 /* there is room for so many at least */
 
 static struct sff_hop_slot *hop_slots;
 static struct sff_rule_slot *rule_slots;
 static struct sff_rule_rest *rule_rests;
-static __u32 known_interfaces[2][SFF_PORTS]; /* by half and port: ifindex; 0: none */
+static __u32 known_interfaces[2][SFF_PORTS]; /* what `interfaces` has, by half and port; 0: none */
 static __u32 counted[SFF_HOPS]; /* by counter: path, SPI << 8 | SI; 0: free */
 
 static const char *const drop_names[SFF_VERDICTS] = {
@@ -41,6 +47,7 @@ static const char *const drop_names[SFF_VERDICTS] = {
 	[SFF_NO_ROOM] = "no_room",
 };
 
+/* Write an entry of a map. Returns 0, or -1 after complain(). */
 static int put(struct bpf_map *map, const void *key, const void *value)
 {
 	int error = bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY);
@@ -61,7 +68,7 @@ unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, un
 		rules = tables->rules.count;
 	if (rules < LEAST_RULES)
 		rules = LEAST_RULES;
-	while (slots < 2 * rules)
+	while (slots < 2 * rules) /* at most half of them will be taken */
 		slots *= 2;
 	skeleton->rodata->rule_slots = slots;
 	/* There are two generations, so the maps have twice the slots. */
@@ -72,7 +79,7 @@ unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, un
 }
 
 /* Map an array of the kernel into memory: its entries are then written without a system call
- * each. */
+ * each. Returns NULL after complain(). */
 static void *map_array(struct bpf_map *map)
 {
 	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
@@ -130,8 +137,8 @@ static struct sff_rule_slot *rule_slot(const struct sff_tuple *tuple, __u32 gene
 	return NULL;
 }
 
-/* Return the number of a path's counter. A path keeps its counter, also when it is gone, as long
- * as there are enough counters. */
+/* Return the number of a path's counter, which a new path gets here; reuse_counters() has made sure
+ * that one is free. A path keeps its counter, also when it is gone, while there are enough. */
 static __u32 counter_of(__u32 path)
 {
 	__u32 vacant = 0;
@@ -154,11 +161,11 @@ static bool has_hop(const struct tables *tables, __u32 path)
 	return false;
 }
 
-/* If there are not enough counters for new tables, take those of paths that are gone. Returns 0,
- * or -1. */
+/* If there are not enough counters for new tables, free those of paths that neither they nor the
+ * tables in use have. Returns 0, or -1 after complain(). */
 static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables, __u32 generation)
 {
-	int map = bpf_map__fd(skeleton->maps.counters);
+	int map = bpf_map__fd(skeleton->maps.counters), error;
 	__u32 vacant = 0;
 
 	for (__u32 i = 1; i < SFF_HOPS; i++)
@@ -169,16 +176,19 @@ static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables,
 		if (!counted[i] || has_hop(tables, counted[i]) ||
 		    (slot && slot->generation == generation - 1))
 			continue;
-		if (percpu_clear(map, i, sizeof(struct sff_counter)))
+		error = percpu_clear(map, i, sizeof(struct sff_counter));
+		if (error) {
+			complain("a counter of a path cannot be used again: %s", strerror(-error));
 			return -1;
+		}
 		counted[i] = 0;
 		vacant++;
 	}
 	return 0;
 }
 
-/* Remove the interfaces of an old generation from its half of the map, which a new one gets.
- * Returns 0, or -1. */
+/* Remove the interfaces that earlier tables have put into this generation's half of the map.
+ * Returns 0, or -1 after complain(). */
 static int clear_interfaces(struct sff_bpf *skeleton, __u32 generation)
 {
 	static const struct sff_port none;
@@ -194,6 +204,7 @@ static int clear_interfaces(struct sff_bpf *skeleton, __u32 generation)
 	return 0;
 }
 
+/* Write the ports, by number and by interface. */
 static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, const int *interfaces,
 		     __u32 generation)
 {
@@ -220,8 +231,8 @@ static int put_ports(struct sff_bpf *skeleton, const struct tables *tables, cons
 	return 0;
 }
 
-/* Complain that there is no slot. This hardly ever happens: at most a quarter of the slots for
- * paths is taken, and half of those for rules. */
+/* Complain that there is no slot, and return -1. This hardly ever happens: at most a quarter of the
+ * slots for paths is taken, and half of those for rules. */
 static int no_slot(const char *what)
 {
 	complain("too many %s have similar hashes: leave one out or change one", what);
@@ -278,14 +289,13 @@ static int put_routes(struct sff_bpf *skeleton, const struct tables *tables, __u
 	return 0;
 }
 
-/* Write a rule. Of two rules with the same condition the first one wins. Returns -1 if there is
- * no slot. */
+/* Write a rule. Of two rules with the same condition the first one wins. */
 static int put_rule(const struct rule_line *line, __u32 generation, __u32 slots)
 {
 	struct sff_rule_slot *slot = rule_slot(&line->tuple, generation, slots);
 
 	if (!slot)
-		return -1;
+		return no_slot("rules");
 	if (slot->generation == generation)
 		return 0;
 	memcpy(slot->tuple, line->tuple.words, sizeof(slot->tuple));
@@ -308,7 +318,7 @@ static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u3
 	}
 	for (unsigned int i = 0; i < tables->rules.count; i++)
 		if (put_rule(&tables->rules.items[i], generation, skeleton->rodata->rule_slots))
-			return no_slot("rules");
+			return -1;
 	return 0;
 }
 
@@ -316,25 +326,25 @@ static int put_rules(struct sff_bpf *skeleton, const struct tables *tables, __u3
 static void forget(struct bpf_map *map, __u32 generation)
 {
 	size_t bytes = bpf_map__key_size(map);
-	char keys[2][sizeof(struct sff_station_key)];
+	char keys[2][sizeof(struct sff_station_key)]; /* this key and the next, in turn */
 	int fd = bpf_map__fd(map), turn = 0;
 	int ended = bpf_map_get_next_key(fd, NULL, keys[turn]);
 
 	while (!ended) {
-		__u32 of;
+		__u32 key_generation;
 
 		/* The next key is fetched before this one is deleted: without this one the walk
 		 * would begin anew. */
 		ended = bpf_map_get_next_key(fd, keys[turn], keys[!turn]);
-		memcpy(&of, keys[turn], sizeof(of));
-		if (of == generation)
+		memcpy(&key_generation, keys[turn], sizeof(key_generation));
+		if (key_generation == generation)
 			bpf_map__delete_elem(map, keys[turn], bytes, 0);
 		turn = !turn;
 	}
 }
 
-/* Forget the entries of a generation. Rules need not be forgotten: they are looked up only in
- * the generation in use. */
+/* Forget the hops, stations and routes of a generation. Rules need not be forgotten: they are
+ * looked up only in the generation in use. */
 static void forget_generation(struct sff_bpf *skeleton, __u32 generation)
 {
 	struct sff_hop_slot *half = &hop_slots[(generation & 1) * SFF_HOP_SLOTS];
@@ -385,6 +395,7 @@ void maps_forget_previous(struct sff_bpf *skeleton)
 	forget_generation(skeleton, skeleton->bss->settings.generation - 1);
 }
 
+/* Print the member `hops` of a JSON object, with a comma in front. */
 static void report_hops(struct sff_bpf *skeleton, FILE *out)
 {
 	int map = bpf_map__fd(skeleton->maps.counters);

@@ -20,7 +20,8 @@ _POLL_S = 0.0005
 
 
 class SffProcess(StatsProcess):
-    """An sfc-sff in a node's network namespace. Its BPF programs leave with the process."""
+    """An sfc-sff in a node's network namespace, from `launch` until `stop`. Its BPF programs leave
+    with the process."""
 
     binary = BINARY
 
@@ -44,7 +45,8 @@ class SffProcess(StatsProcess):
 
     def change(self, tables: str) -> None:
         """Make sfc-sff use these tables from now on: all of them at once, or none. Raises
-        DeploymentError, MeasurementError."""
+        DeploymentError if it refuses them, has ended or does not answer, and MeasurementError if
+        its counters cannot be read."""
         before = self.fresh()["loads"]
         self._tables.write_text(tables)
         self._process.send_signal(signal.SIGHUP)
@@ -52,6 +54,7 @@ class SffProcess(StatsProcess):
 
         def loaded() -> bool:
             nonlocal event
+            # sfc-sff writes its counters by itself when it has read the tables.
             event = self._counted()
             ended = self._process.poll() is not None
             return ended or (event is not None and event["loads"] > before)
@@ -66,8 +69,9 @@ class SffProcess(StatsProcess):
         """Return how many frames were counted since the start, until now.
 
         `received` at all ports; `forwarded` along paths; `bypassed`, between endpoints or in
-        transit; `dropped`, and `dropped_REASON` per reason; `hop_spiN_siM` and
-        `hop_spiN_siM_bytes` per SPI and SI, as they came in. Raises MeasurementError.
+        transit; `dropped`, and `dropped_REASON` per reason (README.md); `hop_spiN_siM` and
+        `hop_spiN_siM_bytes` per SPI and SI, bytes of frames as they came in. Raises
+        MeasurementError.
         """
         event = self.fresh()
         counters = {name: event[name] for name in ("received", "forwarded", "bypassed", "dropped")}
@@ -79,4 +83,5 @@ class SffProcess(StatsProcess):
 
 
 def _tables_file(name: str, host: Host) -> Path:
+    """Return where the tables of this sfc-sff are written, for it to read."""
     return host.workdir / f"{name}.tables"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What came in: by which port, in which encapsulation, and at which place of which path. Where it goes
- * is decided later, except for frames in transit to other nodes.
+ * What came in: by which port, in which encapsulation, and at which place of which path. Where it
+ * goes is decided later, except for frames in transit to other nodes.
+ *
+ * Functions return SFF_FORWARDED for a packet on a path, which arrival->path then names;
+ * SFF_BYPASSED for one that bypasses the chain or is in transit; or why it is dropped.
  */
 #pragma once
 
@@ -9,27 +12,32 @@
 #include "reframe.bpf.h"
 #include "tables.bpf.h"
 
+/* What is done with a frame. `hop` is for a packet on a path, `station` for one that bypasses the
+ * chain; both are NULL for others. */
 struct sff_decision {
-	const struct sff_hop *hop; /* along a path; else: */
+	const struct sff_hop *hop;
 	const struct sff_station *station;
-	const struct sff_port *leaves;
-	__u32 generation; /* of the tables that it was found in */
-	__u32 port; /* number of that */
+	const struct sff_port *leaves; /* where the finished frame leaves; NULL if it is dropped */
+	__u32 generation; /* of the tables in which hop, station or route was found */
+	__u32 port; /* number of the port where it leaves, in these tables */
 	__u32 counter; /* of (SPI, SI); 0: none */
-	__u64 identity; /* of a packet that is traced; 0: it is not */
+	__u64 identity; /* of a packet that is traced (identify()); 0: it is not */
 	bool unchanged; /* in transit */
 };
 
+/* How a frame came. sff() fills in the first four, receive() the others. */
 struct arrival {
 	__u32 generation; /* of the tables, the same for all that is done to a packet */
 	__u32 ifindex;
-	__u32 port; /* number */
-	const struct sff_port *attached;
+	__u32 port; /* number of `attached` */
+	const struct sff_port *attached; /* the port where it came in */
 	struct carriage carriage; /* how the packet came */
 	__u32 path; /* SPI << 8 | SI; 0: it bypasses the chain */
-	__u8 ttl;
+	__u8 ttl; /* of the NSH; SFF_TTL if there is none. next_hop() decrements it */
 };
 
+/* Check the NSH behind `outer` bytes, and note what it says. `available` bytes are there from its
+ * start to the end of the packet. */
 static __always_inline enum sff_verdict read_nsh(struct xdp_md *ctx, struct arrival *arrival,
 						 __u32 outer, __u32 available)
 {
@@ -62,6 +70,7 @@ static __always_inline enum sff_verdict read_nsh(struct xdp_md *ctx, struct arri
 	return SFF_FORWARDED;
 }
 
+/* From an SF that speaks NSH over Ethernet. */
 static __always_inline enum sff_verdict from_nsh(struct xdp_md *ctx, struct arrival *arrival)
 {
 	void *end = (void *)(long)ctx->data_end;
@@ -74,7 +83,8 @@ static __always_inline enum sff_verdict from_nsh(struct xdp_md *ctx, struct arri
 	return read_nsh(ctx, arrival, ETH_BYTES, end - (void *)eth - ETH_BYTES);
 }
 
-/* Frames to other nodes and SFs leave as they came. */
+/* Decide on a frame to another node or SF, which has this address: it leaves as it came, by the
+ * port of its route. */
 static __always_inline enum sff_verdict transit(__u32 generation, __be32 address,
 						struct sff_decision *decision)
 {
@@ -89,12 +99,13 @@ static __always_inline enum sff_verdict transit(__u32 generation, __be32 address
 	return SFF_BYPASSED;
 }
 
+/* From another node, or an SF that speaks NSH over VXLAN-GPE. */
 static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct arrival *arrival,
 						      struct sff_decision *decision)
 {
 	void *end = (void *)(long)ctx->data_end;
 	struct gpe_headers *gpe = (void *)(long)ctx->data;
-	__u32 bytes, ip_bytes, there;
+	__u32 udp_bytes, ip_bytes, there;
 
 	if ((void *)(gpe + 1) > end)
 		return SFF_TRUNCATED;
@@ -108,24 +119,26 @@ static __always_inline enum sff_verdict from_underlay(struct xdp_md *ctx, struct
 	    ip_checksum((void *)(&gpe->eth + 1)))
 		return SFF_ENCAPSULATION;
 	/* A frame may be padded: the datagram says where the packet ends. */
-	bytes = bpf_ntohs(gpe->udp.len);
+	udp_bytes = bpf_ntohs(gpe->udp.len);
 	ip_bytes = bpf_ntohs(gpe->ip.tot_len);
-	there = end - (void *)&gpe->udp;
-	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) || bytes + sizeof(gpe->ip) > ip_bytes ||
-	    ip_bytes > there + sizeof(gpe->ip))
+	there = end - (void *)&gpe->udp; /* bytes from UDP on, with padding */
+	if (udp_bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) ||
+	    udp_bytes + sizeof(gpe->ip) > ip_bytes || ip_bytes > there + sizeof(gpe->ip))
 		return SFF_TRUNCATED;
-	arrival->carriage.padding = there - bytes;
+	arrival->carriage.padding = there - udp_bytes;
 	if (vxlan_gpe_carries_nsh(&gpe->vxlan))
 		return read_nsh(ctx, arrival, GPE_BYTES,
-				bytes - sizeof(gpe->udp) - sizeof(gpe->vxlan));
+				udp_bytes - sizeof(gpe->udp) - sizeof(gpe->vxlan));
 	if (!vxlan_gpe_carries(&gpe->vxlan, VXLAN_GPE_NEXT_ETHERNET))
 		return SFF_ENCAPSULATION;
-	if (bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) + ETH_BYTES)
+	if (udp_bytes < sizeof(gpe->udp) + sizeof(gpe->vxlan) + ETH_BYTES)
 		return SFF_TRUNCATED;
 	arrival->carriage.outer = GPE_BYTES;
 	return SFF_BYPASSED;
 }
 
+/* From an SF behind the proxy. Its port names the path; if several paths share the SF, the flow
+ * does, which remember_flow() noted. The proxy has decremented the SI, maybe to 0. */
 static __always_inline enum sff_verdict from_plain(struct xdp_md *ctx, struct arrival *arrival)
 {
 	struct sff_tuple tuple;
@@ -136,19 +149,22 @@ static __always_inline enum sff_verdict from_plain(struct xdp_md *ctx, struct ar
 	if (!(attached->flags & SFF_SHARED)) {
 		if (!carries_ip(ctx))
 			return SFF_NOT_IP;
+		if (!(attached->flags & SFF_RETURNS))
+			return SFF_NO_PATH;
 		arrival->path = attached->spi << 8 | attached->si;
-		return SFF_FORWARDED;
+	} else {
+		if (read_tuple(ctx, &tuple))
+			return SFF_NOT_IP;
+		tuple.port = (__u8)arrival->port;
+		path = bpf_map_lookup_elem(&proxy_flows, &tuple);
+		if (!path)
+			return SFF_NO_FLOW;
+		arrival->path = *path;
 	}
-	if (read_tuple(ctx, &tuple))
-		return SFF_NOT_IP;
-	tuple.port = (__u8)arrival->port;
-	path = bpf_map_lookup_elem(&proxy_flows, &tuple);
-	if (!path)
-		return SFF_NO_FLOW;
-	arrival->path = *path;
-	return SFF_FORWARDED;
+	return arrival->path & 0xff ? SFF_FORWARDED : SFF_SI_ZERO;
 }
 
+/* From an endpoint: the classifier says whether the packet enters a path. */
 static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct arrival *arrival)
 {
 	struct sff_tuple tuple;
@@ -156,7 +172,8 @@ static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct
 	if (frame_bytes(ctx) < ETH_BYTES)
 		return SFF_TRUNCATED;
 	arrival->ttl = SFF_TTL;
-	/* The receiver may read what we cannot: it would go round the chain. */
+	/* Dropped unless asked otherwise: the receiver may understand what we cannot read, and
+	 * the packet would have gone round the chain. */
 	if (read_tuple(ctx, &tuple))
 		return arrival->attached->flags & SFF_BYPASS_UNPARSED ? SFF_BYPASSED : SFF_UNPARSED;
 	tuple.port = (__u8)arrival->port;
@@ -164,6 +181,7 @@ static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct
 	return arrival->path ? SFF_FORWARDED : SFF_BYPASSED;
 }
 
+/* Note how a frame came, by the kind of its port. Only `from_underlay` decides where it goes. */
 static __always_inline enum sff_verdict receive(struct xdp_md *ctx, struct arrival *arrival,
 						struct sff_decision *decision)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers in front of a packet: taken off and put on by one change of size. */
+/*
+ * Headers in front of a packet: taken off and put on by one change of size. Functions that return a
+ * verdict return SFF_FORWARDED, or why the frame is dropped.
+ */
 #pragma once
 
 #include <linux/if_ether.h>
@@ -24,12 +27,13 @@ struct gpe_headers {
 	struct vxlan_gpe_hdr vxlan;
 } __attribute__((packed, aligned(2)));
 
-/* What carries a packet: `outer` bytes, and then `nsh` bytes of NSH, precede it. */
+/* What carries a packet: `outer` bytes, and then `nsh` bytes of NSH, precede it. The packet is an
+ * Ethernet frame itself, unless `next_protocol` says otherwise. */
 struct carriage {
 	__u32 outer; /* 0: nothing */
 	__u32 nsh; /* 0: none */
 	__u32 padding; /* bytes behind the packet */
-	__u8 next_protocol; /* of the NSH */
+	__u8 next_protocol; /* of the NSH, if there is one */
 };
 
 static __always_inline bool same_mac(const __u8 *a, const __u8 *b)
@@ -41,6 +45,7 @@ static __always_inline bool same_mac(const __u8 *a, const __u8 *b)
 	return difference == 0;
 }
 
+/* Write an Ethernet header from this node to `to`. */
 static __always_inline void put_ethernet(struct ethhdr *eth, const __u8 *to, __u16 protocol)
 {
 	__builtin_memcpy(eth->h_dest, to, ETH_ALEN);
@@ -48,6 +53,7 @@ static __always_inline void put_ethernet(struct ethhdr *eth, const __u8 *to, __u
 	eth->h_proto = bpf_htons(protocol);
 }
 
+/* Return the checksum of an IPv4 header without options: 0 if it contains the right one already. */
 static __always_inline __u16 ip_checksum(const void *ip)
 {
 	const __u16 *words = ip;
@@ -60,7 +66,9 @@ static __always_inline __u16 ip_checksum(const void *ip)
 	return (__u16)~sum;
 }
 
-/* No UDP checksum, as RFC 7348, section 5 prefers. The source port tells flows apart. */
+/* Write the headers of a tunnel from this node to `mac` and `address`, in front of a packet; the
+ * whole frame has `frame_bytes`. The source port is made of the hash `flow`, so that it tells flows
+ * apart. There is no UDP checksum, as RFC 7348, section 5 prefers. */
 static __always_inline void put_gpe(struct gpe_headers *gpe, __u32 frame_bytes, const __u8 *mac,
 				    __be32 address, __u8 next_protocol, __u32 flow)
 {
@@ -84,9 +92,11 @@ static __always_inline void put_gpe(struct gpe_headers *gpe, __u32 frame_bytes, 
 	gpe->vxlan.next_protocol = next_protocol;
 }
 
-/* A hash of addresses and ports of the frame at `at`; 0 if it is not IPv4. */
+/* Return a hash of addresses and ports of the frame at `at`; 0 if it is not IPv4. Fragments and
+ * packets with IPv4 options are hashed by addresses alone. */
 __noinline __u32 flow_of(struct xdp_md *ctx, __u32 at)
 {
+	/* `at` is smaller; the verifier must see it. */
 	const struct ethhdr *eth = (void *)(long)ctx->data + (at & 0x1ff);
 	const struct iphdr *ip = (void *)(eth + 1);
 	const __u32 *ports = (void *)(ip + 1);
@@ -101,13 +111,15 @@ __noinline __u32 flow_of(struct xdp_md *ctx, __u32 at)
 	return (hash ^ hash >> 15) * 0xc2b2ae35U >> 7;
 }
 
-/* Make the frame start with `headers` bytes in place of the first `taken`. */
+/* Make the frame start with `headers` bytes in place of the first `taken`. Returns 0 if there is
+ * room for them. */
 static __always_inline int resize(struct xdp_md *ctx, __u32 taken, __u32 headers)
 {
 	return taken == headers ? 0 : (int)bpf_xdp_adjust_head(ctx, (int)taken - (int)headers);
 }
 
-/* Set the TTL of the packet's NSH, or write a new one if it has none. -1: it does not fit. */
+/* Set the TTL of the NSH that a packet has, or write a new one for this path. Returns 0, or -1 if
+ * it does not fit into the frame. */
 static __always_inline int put_nsh(struct nsh_hdr *nsh, const void *end,
 				   const struct carriage *carriage, __u32 path, __u8 ttl)
 {
@@ -125,7 +137,8 @@ static __always_inline int put_nsh(struct nsh_hdr *nsh, const void *end,
 	return 0;
 }
 
-/* Ethernet / NSH / packet. */
+/* Make the frame Ethernet / NSH / packet. An NSH that is there stays; only what is in front of it
+ * changes its size. */
 static __always_inline enum sff_verdict to_nsh(struct xdp_md *ctx, const struct carriage *carriage,
 					       const struct sff_hop *hop, __u32 path, __u8 ttl)
 {
@@ -143,7 +156,7 @@ static __always_inline enum sff_verdict to_nsh(struct xdp_md *ctx, const struct 
 	return SFF_FORWARDED;
 }
 
-/* Ethernet / IPv4 / UDP / VXLAN-GPE / NSH / packet. */
+/* Make the frame Ethernet / IPv4 / UDP / VXLAN-GPE / NSH / packet, as to_nsh() does. */
 static __always_inline enum sff_verdict to_nsh_gpe(struct xdp_md *ctx,
 						   const struct carriage *carriage,
 						   const struct sff_hop *hop, __u32 path, __u8 ttl)
@@ -164,9 +177,9 @@ static __always_inline enum sff_verdict to_nsh_gpe(struct xdp_md *ctx,
 	return SFF_FORWARDED;
 }
 
-/* Bytes of the Ethernet header that the packet lacks: ETH_BYTES if its NSH carries bare IP, and then
- * *protocol is the EtherType for it; 0 if it has one, as all packets without an NSH do. -1: the NSH
- * carries something else, which this SFF cannot put into Ethernet. */
+/* Bytes of the Ethernet header that the packet lacks: ETH_BYTES if its NSH carries bare IP, and
+ * then *protocol is the EtherType for it; 0 if it has one, as all packets without an NSH do. -1:
+ * the NSH carries something else, which this SFF cannot put into Ethernet. */
 static __always_inline int missing_ethernet(const struct carriage *carriage, __u16 *protocol)
 {
 	*protocol = 0;
@@ -178,13 +191,14 @@ static __always_inline int missing_ethernet(const struct carriage *carriage, __u
 	return ETH_BYTES;
 }
 
+/* Has the packet fewer than `needed` bytes? */
 static __always_inline bool is_cut_short(struct xdp_md *ctx, const struct carriage *carriage,
 					 __u32 needed)
 {
 	return frame_bytes(ctx) < carriage->outer + carriage->nsh + needed;
 }
 
-/* The packet alone, in Ethernet. `mac` may be NULL: the frame keeps its address. */
+/* Make the frame the packet alone, in Ethernet, to `mac`; NULL: to the address that it has. */
 static __always_inline enum sff_verdict strip(struct xdp_md *ctx, const struct carriage *carriage,
 					      const __u8 *mac)
 {
@@ -209,7 +223,7 @@ static __always_inline enum sff_verdict strip(struct xdp_md *ctx, const struct c
 	return SFF_FORWARDED;
 }
 
-/* Ethernet / IPv4 / UDP / VXLAN-GPE / Ethernet frame. */
+/* Make the frame Ethernet / IPv4 / UDP / VXLAN-GPE / packet, which must be an Ethernet frame. */
 static __always_inline enum sff_verdict to_ethernet_gpe(struct xdp_md *ctx,
 							const struct carriage *carriage,
 							const __u8 *mac, __be32 address)

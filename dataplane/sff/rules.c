@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads classifier rules, and splits them into masked tuples. */
+/* Reads classifier rules, and splits them into masked tuples. Functions that take words return 0,
+ * or -1 after complain(). */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ struct masked {
 	__u16 value, mask;
 };
 
-/* Take a prefix of IPv4 or IPv6, and note the version of IP. Returns 0, or -1 after complain(). */
+/* Take a prefix of IPv4 or IPv6, and note the version of IP, which must be the same in all of a
+ * rule. */
 static int take_prefix(struct words *words, const char *name, struct rule_text *rule,
 		       struct prefix *prefix)
 {
@@ -47,6 +49,7 @@ static int take_prefix(struct words *words, const char *name, struct rule_text *
 	return 0;
 }
 
+/* Take a range of ports, LOW-HIGH or one port. */
 static int take_range(struct words *words, const char *name, struct port_range *range)
 {
 	char *value = take_value(words, name), *dash;
@@ -146,14 +149,16 @@ static unsigned int split(const struct port_range *range, struct masked *parts)
 	return count;
 }
 
-/* Return the bits of an address's 32-bit word that a prefix of so many bits fixes. */
+/* Return a mask of the bits that a prefix of length `bits` fixes in an address's 32-bit word number
+ * `word`. */
 static __be32 fixed_bits(long bits, int word)
 {
-	long left = bits - 32 * word;
+	long fixed = bits - 32 * word;
 
-	return left <= 0 ? 0 : htonl(left >= 32 ? ~0U : ~0U << (32 - left));
+	return fixed <= 0 ? 0 : htonl(fixed >= 32 ? ~0U : ~0U << (32 - fixed));
 }
 
+/* Write the rule's prefixes into a condition, `value` under the mask `bits`. */
 static void put_prefixes(const struct rule_text *rule, struct sff_tuple *value,
 			 struct sff_tuple *bits)
 {
@@ -170,8 +175,8 @@ static void put_prefixes(const struct rule_text *rule, struct sff_tuple *value,
 	}
 }
 
-/* Return the number of a mask, which is new or was there; -1 after complain() if there are too
- * many. */
+/* Return the number of a mask, which is new or was there; `rank` is of the rule that needs it. -1
+ * after complain() if there are too many. */
 static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 rank,
 		       struct tables *tables)
 {
@@ -187,10 +192,12 @@ static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 
 	return (int)tables->mask_count++;
 }
 
-/* Add a rule whose ports are masked values to the tables. Returns 0, or -1 after complain(). */
+/* Add a rule to the tables, with these masked values for its ports. Returns 0, or -1 after
+ * complain(). */
 static int add(struct words *words, const struct rule_text *rule, struct masked source,
 	       struct masked destination, __u32 rank, struct tables *tables)
 {
+	/* A packet must match: (its tuple & bits) == value. */
 	struct sff_tuple value = { .port = rule->port }, bits = { .port = 0xff };
 	struct rule_line *line;
 	int mask;
@@ -230,7 +237,7 @@ int rule_add(struct words *words, const struct rule_text *rule, struct tables *t
 	struct masked sources[MOST_PREFIXES], destinations[MOST_PREFIXES];
 	unsigned int source_count = split(&rule->source_port, sources);
 	unsigned int destination_count = split(&rule->destination_port, destinations);
-	__u32 rank = tables->rules.count;
+	__u32 rank = tables->rules.count; /* of all parts of the rule */
 
 	if ((rule->source_port.given || rule->destination_port.given) &&
 	    (!rule->has_protocol ||

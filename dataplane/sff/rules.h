@@ -5,20 +5,23 @@
 #include "tables.h"
 #include "words.h"
 
+/* Not given: any port. */
 struct port_range {
 	long low, high;
 	bool given;
 };
 
+/* Not given: any address, with a length of 0. */
 struct prefix {
-	__be32 address[4];
-	long bits;
+	__be32 address[4]; /* IPv4: the first alone */
+	long bits; /* its length */
 	bool given;
 };
 
+/* A rule as its line says it. */
 struct rule_text {
-	__u8 port;
-	__u32 path;
+	__u8 port; /* where packets come in */
+	__u32 path; /* SPI << 8 | SI */
 	__u8 version; /* 0: either */
 	bool has_protocol;
 	__u8 protocol;
@@ -29,5 +32,6 @@ struct rule_text {
 /* Take one condition of a rule from the line. Returns 0, or -1 after complain(). */
 int rule_take(struct words *words, struct rule_text *rule);
 
-/* Add the rule to the tables. Earlier rules win. Returns 0, or -1 after complain(). */
+/* Add the rule to the tables, as several if its port ranges are no masks. Earlier rules win.
+ * Returns 0, or -1 after complain(). */
 int rule_add(struct words *words, const struct rule_text *rule, struct tables *tables);

@@ -19,8 +19,9 @@
 #define SFF_SHOW(ctx, path) ((void)(ctx), (void)(path))
 #endif
 
-/* Show the frame as it came in, and its SPI << 8 | SI if it has no NSH of its own (else 0), before it is
- * looked up. Packets that are going to be dropped are shown as well. */
+/* Show a monitor the frame as it came in, before it is looked up: with 0 if it has an NSH of its
+ * own, else with its SPI << 8 | SI. Frames that bypass the chain are not shown. Some of the others
+ * are going to be dropped. */
 static __always_inline void show(struct xdp_md *ctx, const struct arrival *arrival,
 				 enum sff_verdict verdict)
 {
@@ -36,7 +37,9 @@ static __always_inline void show(struct xdp_md *ctx, const struct arrival *arriv
 
 /* --- where it goes --- */
 
-/* The TTL is decremented before the lookup, and from 0 to 63 (RFC 8300, 2.2). */
+/* Look up where a packet on a path goes, in the tables of its generation, else of the one before:
+ * packets that are on their way when tables change finish their path. The TTL is decremented before
+ * the lookup, and from 0 to 63 (RFC 8300, 2.2). Returns SFF_FORWARDED, or why it is dropped. */
 static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 						 struct sff_decision *decision)
 {
@@ -49,6 +52,7 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 		return SFF_TTL_EXHAUSTED;
 	slot = find_hop(arrival->path, generation);
 	if (!slot) {
+		/* The port may have another number in those tables. */
 		const struct sff_port *before = port_of(arrival->ifindex, --generation);
 
 		slot = find_hop(arrival->path, generation);
@@ -66,6 +70,8 @@ static __always_inline enum sff_verdict next_hop(struct arrival *arrival,
 	return SFF_FORWARDED;
 }
 
+/* Look up where a packet goes that bypasses the chain: to the station with its destination address.
+ * Returns SFF_BYPASSED, or why it is dropped. */
 static __always_inline enum sff_verdict bypass(struct xdp_md *ctx, struct arrival *arrival,
 					       struct sff_decision *decision)
 {
@@ -85,12 +91,13 @@ static __always_inline enum sff_verdict bypass(struct xdp_md *ctx, struct arriva
 	return SFF_BYPASSED;
 }
 
-/* Remember by which path the flow went to an SF that several paths share. */
+/* Remember by which path the flow went to an SF that several paths share, for from_plain(). With
+ * other SFs the port where packets come back says it. */
 static __always_inline void remember_flow(struct xdp_md *ctx, const struct sff_hop *hop, __u32 path,
 					  __u32 generation)
 {
 	const struct sff_port *back = find_port(hop->back, generation);
-	__u32 onward = (path & ~0xffU) | hop->back_si;
+	__u32 onward = (path & ~0xffU) | hop->back_si; /* SPI << 8 | SI when it is back */
 	struct sff_tuple tuple;
 
 	if (!back || !(back->flags & SFF_SHARED) || read_tuple(ctx, &tuple))
@@ -99,7 +106,7 @@ static __always_inline void remember_flow(struct xdp_md *ctx, const struct sff_h
 	bpf_map_update_elem(&proxy_flows, &tuple, &onward, BPF_ANY);
 }
 
-/* Give the frame the form in which it leaves. */
+/* Give the frame the form in which it leaves. Returns a verdict, of which only drops count. */
 static __always_inline enum sff_verdict rewrite(struct xdp_md *ctx, struct arrival *arrival,
 						const struct sff_decision *decision)
 {
@@ -129,11 +136,13 @@ static __always_inline enum sff_verdict rewrite(struct xdp_md *ctx, struct arriv
 	}
 	case SFF_END:
 		return strip(ctx, carriage, NULL);
-	default:
+	default: /* SFF_END_GPE */
 		return to_ethernet_gpe(ctx, carriage, hop->dst_mac, hop->dst_ip);
 	}
 }
 
+/* Decide on a frame, and rewrite it. Returns what becomes of it; if it is not dropped, it leaves by
+ * decision->leaves. */
 static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arrival *arrival,
 						struct sff_decision *decision)
 {
@@ -143,6 +152,7 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	show(ctx, arrival, verdict);
 	if (verdict == SFF_FORWARDED) {
 		verdict = next_hop(arrival, decision);
+		/* Now, because rewriting moves the packet within the frame. */
 		if (settings.trace)
 			decision->identity =
 				identify(ctx, arrival->carriage.outer + arrival->carriage.nsh,
@@ -166,7 +176,8 @@ static __always_inline enum sff_verdict process(struct xdp_md *ctx, struct arriv
 	return verdict;
 }
 
-/* A frame that comes round by the tap begins with the interface where it came in. */
+/* Take the tap's header off a frame that comes round, and read from it the interface where the
+ * frame came in. Returns 0 unless that fails. */
 static __always_inline int take_tapped(struct xdp_md *ctx, __u32 *ifindex)
 {
 	struct sff_tap_header *tap = (void *)(long)ctx->data;
@@ -177,7 +188,8 @@ static __always_inline int take_tapped(struct xdp_md *ctx, __u32 *ifindex)
 	return bpf_xdp_adjust_head(ctx, sizeof(*tap));
 }
 
-/* Frames that `output` is to send round. Those that look finished are not ours. */
+/* Pass a frame to `output`, which sends it round by the tap. One that looks finished is dropped,
+ * because `output` would take it for one of ours. */
 static __always_inline int pass_untouched(struct xdp_md *ctx)
 {
 	struct ethhdr *eth = (void *)(long)ctx->data;
@@ -187,7 +199,8 @@ static __always_inline int pass_untouched(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-/* Pass a finished frame to `output`, with an address that says where it goes. */
+/* Have a finished frame pass to `output`, with an address that says where it goes. Returns
+ * SFF_FORWARDED, or why it is dropped. */
 static __always_inline enum sff_verdict pass_finished(struct xdp_md *ctx,
 						      const struct sff_decision *decision)
 {
@@ -201,6 +214,7 @@ static __always_inline enum sff_verdict pass_finished(struct xdp_md *ctx,
 	return SFF_FORWARDED;
 }
 
+/* Decides on a frame that comes in by a port, directly or round by the tap. */
 SEC("xdp")
 int sff(struct xdp_md *ctx)
 {
@@ -209,7 +223,7 @@ int sff(struct xdp_md *ctx)
 	struct sff_totals *totals;
 	enum sff_verdict verdict;
 	__u32 ifindex = ctx->ingress_ifindex, only = 0, bytes;
-	bool round = ifindex == tap_far, by_stack, timed;
+	bool round = ifindex == tap_far, by_stack, timed; /* by_stack: `output` sends it */
 	__u64 began = 0;
 
 	totals = bpf_map_lookup_elem(&totals_by_cpu, &only);
@@ -218,7 +232,7 @@ int sff(struct xdp_md *ctx)
 	if (round) {
 		if (take_tapped(ctx, &ifindex))
 			return XDP_ABORTED;
-	} else if (settings.tap) {
+	} else if (settings.tap) { /* captures are to see it first */
 		return pass_untouched(ctx);
 	}
 	bytes = frame_bytes(ctx);
@@ -234,6 +248,7 @@ int sff(struct xdp_md *ctx)
 		began = bpf_ktime_get_ns();
 
 	verdict = process(ctx, &arrival, &decision);
+	/* A frame that came round leaves by the stack too: captures are to see it. */
 	by_stack = round || !decision.leaves || !(decision.leaves->flags & SFF_TAKES_XDP);
 	if (by_stack && decision.leaves && verdict < SFF_DROP_FIRST) {
 		enum sff_verdict passed = pass_finished(ctx, &decision);
@@ -241,6 +256,7 @@ int sff(struct xdp_md *ctx)
 		if (passed != SFF_FORWARDED)
 			verdict = passed;
 	}
+	/* Never so, but the verifier must see it. */
 	if (verdict >= SFF_VERDICTS)
 		return XDP_ABORTED;
 	totals->verdicts[verdict]++;
@@ -257,7 +273,7 @@ int sff(struct xdp_md *ctx)
 	return bpf_redirect_map(&xdp_ports, port_place(decision.port, decision.generation), 0);
 }
 
-/* Send a frame round by the tap's veth, with the interface where it came in. */
+/* Send a frame round by the tap's veth, behind a header with the interface where it came in. */
 static __always_inline int send_round(struct __sk_buff *skb)
 {
 	struct sff_tap_header tap = { .protocol = bpf_htons(SFF_TAP_PROTOCOL) };
@@ -283,6 +299,7 @@ int output(struct __sk_buff *skb)
 	if (!is_exit(key.mac))
 		return tap_near && skb->ifindex != tap_far ? send_round(skb) : TC_ACT_SHOT;
 	code = (__u32)key.mac[2] << 24 | key.mac[3] << 16 | key.mac[4] << 8 | key.mac[5];
+	/* A place of hop_exits has no bits where other codes have an ifindex. */
 	there = code >> 20 ? bpf_map_lookup_elem(&exits, &key)
 			   : bpf_map_lookup_elem(&hop_exits, &code);
 	if (!there || bpf_skb_store_bytes(skb, 0, there->mac, ETH_ALEN, 0))

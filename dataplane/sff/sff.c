@@ -76,7 +76,8 @@ struct attached {
 	unsigned int count;
 };
 
-/* Attach to the interfaces of the tap and of all ports. Returns 0, or -1 after complain(). */
+/* Attach to the interfaces of the tap and of all ports (by number; 0: no port). `now` gets those
+ * that were tried. Returns 0, or -1 after complain(). */
 static int attach_all(const struct tables *tables, const int *interfaces, struct attached *now)
 {
 	if (skeleton->rodata->tap_far) {
@@ -94,8 +95,9 @@ static int attach_all(const struct tables *tables, const int *interfaces, struct
 	return 0;
 }
 
-/* Refuse another address of the node or other interfaces of the tap: packets on their way rely
- * on them, and the programs were loaded with them. */
+/* Refuse other addresses of the node or interfaces of the tap than at the first call: packets on
+ * their way rely on them, and the programs were loaded with them. Returns 0, or -1 after
+ * complain(). */
 static int check_same_node(const struct tables *tables)
 {
 	static struct tables first;
@@ -118,10 +120,11 @@ static int check_same_node(const struct tables *tables)
 	return -1;
 }
 
-/* Attach to the interfaces, and use the tables. If that fails, all is as it was. */
+/* Attach to the interfaces, and use the tables. Returns 0, or -1 after complain(); then all is as
+ * it was. */
 static int use(const struct tables *tables)
 {
-	static struct attached before;
+	static struct attached before; /* of the tables in use */
 	int interfaces[SFF_PORTS] = { 0 };
 	struct attached now = { .count = 0 };
 
@@ -133,6 +136,7 @@ static int use(const struct tables *tables)
 	}
 	if (check_same_node(tables))
 		return -1;
+	/* Interfaces of both the old and the new tables are attached while these change. */
 	if (attach_all(tables, interfaces, &now) || maps_apply(skeleton, tables, interfaces)) {
 		attach_only(before.ifindexes, before.count);
 		return -1;
@@ -166,6 +170,7 @@ static int load(const struct tables *tables)
 	return maps_open(skeleton) || use(tables) ? -1 : 0;
 }
 
+/* Ask the kernel whether it accepts the programs. Returns the exit status. */
 static int probe(void)
 {
 	skeleton = sff_bpf__open_and_load();
@@ -174,6 +179,7 @@ static int probe(void)
 	return skeleton ? 0 : 1;
 }
 
+/* Write the counters to the stats file, and if `print`, to stdout as well. */
 static void report_counters(bool print)
 {
 	FILE *out = stats_begin();
@@ -198,6 +204,7 @@ static void reload(void)
 	report_counters(false);
 }
 
+/* Forward until SIGTERM or SIGINT, and do what signals ask for. */
 static void serve(const sigset_t *signals)
 {
 	bool changed = false; /* the tables have changed, and the previous ones are still there */
@@ -209,7 +216,7 @@ static void serve(const sigset_t *signals)
 		int taken = signals_next(signals, changed ? ON_THE_WAY_MS : 0);
 
 		changed = taken == SIGHUP || (changed && taken != 0);
-		if (taken == 0)
+		if (taken == 0) /* ON_THE_WAY_MS are over */
 			maps_forget_previous(skeleton);
 		else if (taken == SIGHUP)
 			reload();

@@ -9,7 +9,8 @@
 
 #define READ_ONCE(variable) (*(const volatile typeof(variable) *)&(variable))
 
-/* The user side makes `rules` and `rule_rests` larger before it loads them. */
+/* The user side makes `rules` and `rule_rests` larger before it loads them. `proxy_flows` has the
+ * path (SPI << 8 | SI) on which a flow continues when it is back from a shared SF. */
 TABLE(ports, BPF_MAP_TYPE_ARRAY, 2 * SFF_PORTS, __u32, struct sff_port, 0);
 TABLE(interfaces, BPF_MAP_TYPE_ARRAY, 2 * SFF_IFINDEXES, __u32, struct sff_port, 0);
 TABLE(xdp_ports, BPF_MAP_TYPE_DEVMAP, 2 * SFF_PORTS, __u32, __u32, 0);
@@ -40,17 +41,20 @@ static __always_inline __u32 frame_bytes(const struct xdp_md *ctx)
 	return (__u32)(end - start);
 }
 
-/* Arrays have a half for generations with an even number, and one for odd ones. */
+/* Return the place of a port in `ports` and `xdp_ports`. Such arrays have a half for generations
+ * with an even number, and one for those with an odd number. */
 static __always_inline __u32 port_place(__u32 number, __u32 generation)
 {
 	return (generation & 1) * SFF_PORTS + (number & (SFF_PORTS - 1));
 }
 
+/* Return the place of a hop, by the number of its counter, in `hop_exits`. */
 static __always_inline __u32 hop_place(__u32 counter, __u32 generation)
 {
 	return (generation & 1) * SFF_HOPS + (counter & (SFF_HOPS - 1));
 }
 
+/* Return the port of this number; NULL: there is none. */
 static __always_inline const struct sff_port *find_port(__u32 number, __u32 generation)
 {
 	__u32 place = port_place(number, generation);
@@ -59,7 +63,7 @@ static __always_inline const struct sff_port *find_port(__u32 number, __u32 gene
 	return port && port->kind != SFF_PORT_NONE ? port : NULL;
 }
 
-/* The port that an interface is attached to. */
+/* Return the port that an interface is attached to; NULL: none. */
 static __always_inline const struct sff_port *port_of(__u32 ifindex, __u32 generation)
 {
 	__u32 place = (generation & 1) * SFF_IFINDEXES + (ifindex & (SFF_IFINDEXES - 1));
@@ -68,21 +72,23 @@ static __always_inline const struct sff_port *port_of(__u32 ifindex, __u32 gener
 	return port && port->kind != SFF_PORT_NONE ? port : NULL;
 }
 
-/* In the tables of this generation, else of the one before: packets that are on their way when
- * tables change finish their path. */
-static __always_inline void *find_in_generations(void *map, void *key, __u32 *part,
+/* Look a key up in the tables of this generation, else in those of the one before: packets that are
+ * on their way when tables change finish their path. `key_generation` is a field of the key, and
+ * afterwards the generation of the last lookup. Returns NULL if neither has the key. */
+static __always_inline void *find_in_generations(void *map, void *key, __u32 *key_generation,
 						 __u32 generation)
 {
 	void *found;
 
-	*part = generation;
+	*key_generation = generation;
 	found = bpf_map_lookup_elem(map, key);
 	if (found)
 		return found;
-	*part = generation - 1;
+	*key_generation = generation - 1;
 	return bpf_map_lookup_elem(map, key);
 }
 
+/* Return the place in `hops` of the slot with this hash. */
 static __always_inline __u32 hop_slot_place(__u32 hash, __u32 generation)
 {
 	return (generation & 1) * SFF_HOP_SLOTS + (hash & (SFF_HOP_SLOTS - 1));
@@ -106,7 +112,8 @@ __noinline int search_hop(__u32 path, __u32 generation)
 	return -1;
 }
 
-/* Most are in the first slot: the others are searched elsewhere. */
+/* Return the slot of a path; NULL: this generation has no such path. Most are in the slot of their
+ * hash, so that only the others cost a call. */
 static __always_inline const struct sff_hop_slot *find_hop(__u32 path, __u32 generation)
 {
 	__u32 place = hop_slot_place(sff_hash_path(path), generation);
@@ -114,10 +121,11 @@ static __always_inline const struct sff_hop_slot *find_hop(__u32 path, __u32 gen
 
 	if (slot && slot->generation == generation && slot->path == path)
 		return slot;
-	place = (__u32)search_hop(path, generation);
+	place = (__u32)search_hop(path, generation); /* -1 is no place: nothing is found there */
 	return bpf_map_lookup_elem(&hops, &place);
 }
 
+/* Does the rule at this place have the same rests of IPv6 addresses as the tuple? */
 static __always_inline bool same_rest(__u32 place, const struct sff_tuple *tuple)
 {
 	const struct sff_rule_rest *rest = bpf_map_lookup_elem(&rule_rests, &place);
@@ -126,11 +134,12 @@ static __always_inline bool same_rest(__u32 place, const struct sff_tuple *tuple
 	       rest->tuple[2] == tuple->words[4];
 }
 
-/* The place of a rule, or -1. */
+/* The place of the rule with this condition in the rules of a generation, or -1. */
 __noinline int find_rule(struct sff_tuple *tuple, __u32 generation)
 {
 	__u32 half = (generation & 1) * rule_slots, hash, has_rest;
 
+	/* Never so, but the verifier does not know that of a global function's argument. */
 	if (!tuple)
 		return -1;
 	hash = sff_hash_tuple(tuple);
@@ -156,12 +165,15 @@ static __always_inline bool drawn(struct sff_totals *totals)
 	return (totals->random >> 33) % SFF_SAMPLING == 0;
 }
 
+/* Count a packet that was timed, from `began` (CLOCK_MONOTONIC, ns) until now. */
 static __always_inline void count_time(__u64 *timed, __u64 *time_ns, __u64 began)
 {
 	*timed += 1;
 	*time_ns += bpf_ktime_get_ns() - began;
 }
 
+/* Count a frame that was looked up, in the counter of this number. `began` is as in count_time();
+ * 0: the frame is not timed. */
 static __always_inline void count_hop(__u32 number, __u32 bytes, __u64 began)
 {
 	struct sff_counter *counter = bpf_map_lookup_elem(&counters, &number);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads the tables' file of sfc-sff, line by line. */
+/* Reads the tables' file of sfc-sff, line by line. The read_...() functions read a line into the
+ * tables. They, and those that take words of a line, return 0, or -1 after complain(). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,9 +15,10 @@
 
 /* Words for enum sff_port_kind, without the first. */
 static const char *const kinds[] = { "endpoint", "nsh", "plain", "underlay", NULL };
+/* Words for enum sff_action. */
 static const char *const actions[] = { "nsh", "plain", "gpe", "end", "end-gpe", NULL };
 static const char *const answers[] = { "no", "yes", NULL };
-static const char *const fates[] = { "drop", "bypass", NULL };
+static const char *const fates[] = { "drop", "bypass", NULL }; /* of unparsed frames */
 
 static int read_node(struct words *words, struct tables *tables)
 {
@@ -59,7 +61,7 @@ static int read_trace(struct words *words, struct tables *tables)
 static int read_port(struct words *words, struct tables *tables)
 {
 	struct port_line line = { 0 };
-	long number, kind, mtu, xdp = 0, bypass = 0;
+	long number, kind, mtu, xdp = 0, bypass = 0; /* kind: place in `kinds` */
 
 	if (take_number(words, "port", 1, SFF_PORTS - 1, &number) ||
 	    take_interface_name(words, "interface", line.interface) ||
@@ -83,6 +85,7 @@ static int read_port(struct words *words, struct tables *tables)
 	return 0;
 }
 
+/* Refuse the line if the port is of another kind. */
 static int require_kind(struct words *words, const struct tables *tables, long number,
 			enum sff_port_kind kind)
 {
@@ -111,6 +114,7 @@ static int take_known_port(struct words *words, const struct tables *tables, con
 	return 0;
 }
 
+/* Take `path SPI SI`. */
 static int take_path(struct words *words, __u32 *path)
 {
 	long spi, si;
@@ -121,15 +125,16 @@ static int take_path(struct words *words, __u32 *path)
 	return 0;
 }
 
-/* Note how packets continue that come back from an SF behind the proxy. If several paths come
- * back by its port, it is shared. */
+/* Note at the port `back` of a path how its packets continue when they come back from the SF. If
+ * packets of several paths come back by this port, it is shared. */
 static void continue_from(struct tables *tables, const struct hop_line *line)
 {
 	struct sff_port *back = &tables->ports[line->hop.back].port;
 	__u32 spi = line->path >> 8;
 
-	if (back->si && (back->spi != spi || back->si != line->hop.back_si))
+	if (back->flags & SFF_RETURNS && (back->spi != spi || back->si != line->hop.back_si))
 		back->flags |= SFF_SHARED;
+	back->flags |= SFF_RETURNS;
 	back->spi = spi;
 	back->si = line->hop.back_si;
 }
@@ -154,7 +159,7 @@ static int read_hop(struct words *words, struct tables *tables)
 	    take_choice(words, "to", actions, &action) ||
 	    take_known_port(words, tables, "port", leaves_by[action], &hop->port))
 		return -1;
-	hop->action = (__u8)action;
+	hop->action = (__u8)action; /* its word has the same place in `actions` */
 	if (action != SFF_END && take_mac(words, "mac", hop->dst_mac))
 		return -1;
 	if ((action == SFF_TO_GPE || action == SFF_END_GPE) &&
@@ -168,7 +173,7 @@ static int read_hop(struct words *words, struct tables *tables)
 	}
 	if (tables->hops.count > SFF_PATH_LINES)
 		return refuse_line(words, "more than %d paths", SFF_PATH_LINES);
-	for (unsigned int i = 0; i + 1 < tables->hops.count; i++)
+	for (unsigned int i = 0; i + 1 < tables->hops.count; i++) /* all but this line */
 		if (tables->hops.items[i].path == line->path)
 			return refuse_line(words, "SPI %u SI %u is there already", line->path >> 8,
 					   line->path & 0xff);
@@ -188,7 +193,7 @@ static int read_station(struct words *words, struct tables *tables)
 	for (unsigned int i = 0; i + 1 < tables->stations.count; i++)
 		if (memcmp(tables->stations.items[i].mac, line->mac, sizeof(line->mac)) == 0)
 			return refuse_line(words, "this station is there already");
-	if (offers(words, "mac")) {
+	if (offers(words, "mac")) { /* it is at another node */
 		line->station.action = SFF_END_GPE;
 		if (take_mac(words, "mac", line->station.dst_mac) ||
 		    take_address(words, "address", &line->station.dst_ip))
@@ -216,7 +221,7 @@ static int read_route(struct words *words, struct tables *tables)
 	return no_more(words);
 }
 
-/* Read a rule, before its port ranges become masks. */
+/* Read a rule. It is added as a whole, because only then all of its condition is known. */
 static int read_rule(struct words *words, struct tables *tables)
 {
 	struct rule_text rule = { 0 };
@@ -239,6 +244,7 @@ static const struct {
 	{ "route", read_route }, { "rule", read_rule },
 };
 
+/* Read a line of any kind. An empty one says nothing. */
 static int read_line(struct words *words, struct tables *tables)
 {
 	if (ended(words))
@@ -250,7 +256,7 @@ static int read_line(struct words *words, struct tables *tables)
 		words, "a line starts with node, tap, trace, port, path, station, route, or rule");
 }
 
-/* Check what only the whole file shows. */
+/* Check what only the whole file shows. Returns 0, or -1 after complain(). */
 static int check_all(const char *path, const struct tables *tables)
 {
 	if (!tables->has_node) {

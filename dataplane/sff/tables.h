@@ -12,8 +12,9 @@ struct port_line {
 	struct sff_port port; /* without ifindex */
 };
 
+/* A line `path`. */
 struct hop_line {
-	__u32 path;
+	__u32 path; /* SPI << 8 | SI */
 	struct sff_hop hop; /* without counter */
 };
 
@@ -27,10 +28,11 @@ struct route_line {
 	__u32 port;
 };
 
+/* A line `rule`, or a part of one whose port ranges are no masks. */
 struct rule_line {
 	struct sff_tuple tuple;
 	__u32 rank; /* the lowest wins */
-	__u32 path;
+	__u32 path; /* SPI << 8 | SI */
 };
 
 /* A list that grows. */
@@ -42,20 +44,20 @@ struct rule_line {
 	}
 
 struct tables {
-	unsigned int most_rules;
+	unsigned int most_rules; /* more are refused */
 	bool has_node;
-	__be32 address; /* 0: none */
+	__be32 address; /* of the node in the underlay; 0: none */
 	__u8 mac[6];
-	struct port_line ports[SFF_PORTS];
+	struct port_line ports[SFF_PORTS]; /* by number */
 	LIST(struct hop_line) hops;
 	LIST(struct station_line) stations;
 	LIST(struct route_line) routes;
 	LIST(struct rule_line) rules;
-	struct sff_mask masks[SFF_MASKS];
+	struct sff_mask masks[SFF_MASKS]; /* of the rules, in the order of their first rules */
 	unsigned int mask_count;
 	char tap_near[IF_NAMESIZE], tap_far[IF_NAMESIZE]; /* "": there is no tap */
-	bool tapped;
-	__u32 trace;
+	bool tapped; /* `on yes` */
+	__u32 trace; /* as in struct sff_settings */
 };
 
 /* Read a file with at most so many rules; a range of ports counts as several. Returns 0, or -1

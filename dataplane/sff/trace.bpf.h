@@ -21,10 +21,12 @@ struct sff_traced {
 	__u32 path; /* its SPI << 8 | SI then */
 };
 
+/* By what identify() returns. */
 TABLE(traced, BPF_MAP_TYPE_LRU_HASH, 4096, __u64, struct sff_traced, 0);
 
-/* What tells an IPv4 packet from others and stays, from the words behind its IP header: numbers of
- * TCP, sequence number and data of ICMP, data of UDP. */
+/* Hash what tells an IPv4 packet from others and is not changed by functions: both numbers of TCP,
+ * sequence number and data of ICMP, data of UDP. `l4` are the words behind the IP header, of which
+ * four can be read; words that are behind `end` do not count. */
 static __always_inline __u32 hash_l4(__u8 protocol, const __u32 *l4, const void *end)
 {
 	if (protocol == IPPROTO_TCP)
@@ -36,10 +38,12 @@ static __always_inline __u32 hash_l4(__u8 protocol, const __u32 *l4, const void 
 	return mix(mix(mix(mix(protocol, l4[2]), l4[3]), l4[4]), l4[5]);
 }
 
-/* Recognise the packet in the Ethernet frame at `at`; 0: it cannot be, or is not sampled. */
+/* Return what identifies the packet in the Ethernet frame at `at` at all its lookups: the SPI of
+ * `path`, and a hash. 0: it is not traced, because it is not sampled or cannot be recognised. */
 __noinline __u64 identify(struct xdp_md *ctx, __u32 at, __u32 path)
 {
 	const void *end = (void *)(long)ctx->data_end;
+	/* `at` is smaller; the verifier must see it. */
 	const struct ethhdr *eth = (void *)(long)ctx->data + (at & 0x1ff);
 	const struct iphdr *ip = (void *)(eth + 1);
 	const __u32 *l4 = (void *)(ip + 1);
@@ -53,21 +57,24 @@ __noinline __u64 identify(struct xdp_md *ctx, __u32 at, __u32 path)
 	return (__u64)(path >> 8) << 32 | hash;
 }
 
-/* Add up how long the packet was away since its last lookup, and since its first. */
+/* Note that a packet is looked up now. If the lookup before this one was noted, add the time since
+ * then, and since the first one, to the counter. `began` is when the program started
+ * (CLOCK_MONOTONIC, ns). */
 static __always_inline void trace(__u64 identity, __u32 path, __u32 counter_number, __u64 began)
 {
 	struct sff_traced *before = bpf_map_lookup_elem(&traced, &identity);
 	struct sff_counter *counter = bpf_map_lookup_elem(&counters, &counter_number);
-	struct sff_traced now = { .first_ns = began, .path = path };
+	struct sff_traced entry = { .first_ns = began, .path = path };
 
+	/* At the lookup before, the SI was one larger. */
 	if (before && before->path == path + 1) {
-		now.first_ns = before->first_ns;
+		entry.first_ns = before->first_ns;
 		if (counter) {
 			counter->traced++;
 			counter->away_ns += began - before->left_ns;
 			counter->since_first_ns += began - before->first_ns;
 		}
 	}
-	now.left_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&traced, &identity, &now, BPF_ANY);
+	entry.left_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&traced, &identity, &entry, BPF_ANY);
 }

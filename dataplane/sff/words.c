@@ -40,7 +40,7 @@ int words_begin(struct words *words, char *line, size_t bytes)
 	return 0;
 }
 
-/* Skip blanks. Returns the start of the next word, or of nothing. */
+/* Skip blanks. Returns the start of the next word, or the end of the line. */
 static char *start(struct words *words)
 {
 	while (isblank((unsigned char)*words->rest))
@@ -135,7 +135,7 @@ int take_interface_name(struct words *words, const char *name, char *text)
 	return skip_word(words, name) || next_interface_name(words, name, text);
 }
 
-/* Return the choices as text, such as "one, two, three". */
+/* Return the choices as text, such as "one, two, three", until the next call. */
 static const char *listed(const char *const *choices)
 {
 	static char text[128];
@@ -162,6 +162,7 @@ int take_choice(struct words *words, const char *name, const char *const *choice
 	return 0;
 }
 
+/* Read a MAC address. Returns 0, or -1 if the text is none. */
 static int parse_mac(const char *text, __u8 *mac)
 {
 	for (int i = 0; i < 6; i++, text += 3) {
@@ -208,7 +209,7 @@ void *grow_bytes(void **items, unsigned int *count, unsigned int *room, size_t b
 		*room = *room ? 2 * *room : FIRST_ROOM;
 		*items = realloc(*items, *room * bytes);
 		if (!*items)
-			abort(); /* a small machine without memory; the kernel would end us anyway */
+			abort(); /* a small machine without memory; the kernel would end us too */
 	}
 	return memset((char *)*items + (*count)++ * bytes, 0, bytes);
 }

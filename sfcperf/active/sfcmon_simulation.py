@@ -158,11 +158,12 @@ class SfcmonSimulation(TraceProbe):
         with (raw_dir / "windows.jsonl").open("w") as file:
             for result in simulate(trace, simulation):
                 if isinstance(result, TraceEnd):
-                    return windows, result
+                    end = result  # the last one
+                    continue
                 # Heavy hitters and registers are dropped: of many windows they would fill memory.
                 windows.append(replace(result, heavy_hitters=(), registers={}))
                 file.write(json.dumps(_row(result)) + "\n")
-        raise MeasurementError(f"{TOOL} has not said how the trace ended")
+        return windows, end
 
     def _ended(self, window: Window) -> bool:
         """Whether the packets go on until about the end of the window. If the trace ends before,

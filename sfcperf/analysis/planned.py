@@ -74,8 +74,9 @@ def planned_measurements(
     for record in sorted(trials, key=lambda r: (r.round, r.started_at)):
         finished.setdefault((record.scenario_id, record.label), []).append(record)
         rounds[record.scenario_id] = max(rounds[record.scenario_id], record.round)
-    # Place of each scenario id, and of each label, in the order of the plan.
-    places = {name: place for place, name in enumerate([*scenarios, *probes])}
+    # Place of each scenario id, and of each label, in the order of the plan: in maps of their own,
+    # as a label may be `s000`.
+    places = [{name: n for n, name in enumerate(names)} for names in (scenarios, probes)]
     return [
         PlannedMeasurement(
             scenario_id=scenario_id,
@@ -87,7 +88,8 @@ def planned_measurements(
             trials=tuple(records),
         )
         for (scenario_id, label), records in sorted(
-            finished.items(), key=lambda item: [places[name] for name in item[0]]
+            finished.items(),
+            key=lambda item: [of[name] for of, name in zip(places, item[0], strict=True)],
         )
     ]
 

@@ -84,5 +84,8 @@ def _run_verb() -> int:
     try:
         click_command()()
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
+        if isinstance(end.code, str):
+            # Only a plug-in ends a process so, to say why it cannot go on.
+            raise RuntimeError(f"a plug-in ended the command: {end.code}") from end
+        return end.code or 0
     return 0

@@ -41,7 +41,8 @@ def missing_packages() -> list[str]:
             hint="install what `sfcperf doctor` names, and run `sfcperf setup --no-packages`",
         )
     needed = [p for purpose in PURPOSES for p in of_all[purpose] + of_distribution[name][purpose]]
-    return [package for package in needed if package not in _installed()]
+    installed = _installed()
+    return [package for package in needed if package not in installed]
 
 
 def install_packages() -> None:
@@ -62,7 +63,7 @@ def compile_data_planes() -> Path:
     """Compile the data planes that have changed; return the folder of the tools. Raises
     EnvironmentLacks when the folder of SFCPerf cannot be written, or the compiler fails."""
     sources = binaries.SOURCES
-    folder = binaries.folders()[0]
+    folder = binaries.folders()[0].absolute()
     if not os.access(sources, os.W_OK):
         raise EnvironmentLacks(
             f"{sources} cannot be written",
@@ -74,8 +75,7 @@ def compile_data_planes() -> Path:
         raise EnvironmentLacks("make is not installed", hint=_AS_ROOT)
     with tempfile.TemporaryFile("w+") as output:
         argv = [make, "--silent", f"--jobs={os.cpu_count() or 1}", "-C", str(sources)]
-        # The Makefile puts the tools into the folder `bin` of OUT.
-        argv += ["-f", "dataplane/Makefile", f"OUT={folder.parent}"]
+        argv += ["-f", "dataplane/Makefile", f"OUT={folder.parent}", f"BIN={folder}"]
         _run(argv, "the data planes could not be compiled", _COMPILE_TIMEOUT_S, {}, output)
     if not (sources / "setup.py").exists():
         # An installed SFCPerf notes for which version the tools are. In a source tree, make

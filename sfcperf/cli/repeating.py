@@ -55,7 +55,9 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
             hint="move it back into the results folder",
         )
     with _telling_at_end(folder, repeat.campaign, quiet=quiet):
-        codes = [_resumed(store, quiet=quiet) for store in unfinished]
+        codes = [
+            _measure_one(partial(control.resume, store.folder), quiet=quiet) for store in unfinished
+        ]
         if todo:
             workflow, source = control.workflow_of(first), first.source_workflow()
             codes += _measure(
@@ -76,12 +78,6 @@ def told_after(store: RunStore, *, quiet: bool) -> None:
     repeat = Repeat.of_manifest(store.manifest())
     if repeat is not None:
         _tell(store.folder.resolve().parent, repeat.campaign, quiet=quiet)
-
-
-def _resumed(store: RunStore, *, quiet: bool) -> int:
-    """Continue one run, and return its exit code. Unlike in `_measure_one`, any error stops the
-    campaign."""
-    return int(executed(partial(control.resume, store.folder), quiet=quiet))
 
 
 def _measure(
@@ -124,8 +120,8 @@ def _telling_at_end(results: Path, campaign: str, *, quiet: bool) -> Iterator[No
 
 
 def _measure_one(begin: partial[Any], *, quiet: bool, command: Sequence[str] = ()) -> int:
-    """Measure one run, and return its exit code. A run that fails does not prevent the next one; an
-    error that would stop all of them is raised."""
+    """Begin or continue one run, and return its exit code. A run that fails does not prevent the
+    next one; an error that would stop all of them is raised."""
     try:
         return int(executed(begin, quiet=quiet, command=command))
     except (InputError, EnvironmentLacks, InterruptedRun):

@@ -63,9 +63,10 @@ def headline(comparison: Comparison) -> str:
         )
     )
     text = f"{wording.scope(comparison)}{found}"
-    # A text that begins with a change usually begins with the label of a probe. That is the user's
-    # own word, and keeps its first letter. (No text begins with "\0", which stands for no change.)
-    return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
+    if len(comparison.candidates) == 1 and text.startswith(tuple(parts)):
+        # It begins with the label of a probe, which is the user's own word.
+        return text
+    return text[:1].upper() + text[1:]
 
 
 def _changes(comparison: Comparison) -> Iterator[_Change]:

@@ -159,9 +159,9 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     return [
         *_of_runs(row, scale),
         ("Difference", _estimate(row.difference, scale)),
-        ("Relative difference", _relative(row.relative)),
+        ("Relative difference", _relative(row.relative, row)),
         ("Difference of means", _estimate(row.mean_difference, scale)),
-        ("Ratio of means", _tost(row.mean_ratio)),
+        ("Ratio of means", _tost(row.mean_ratio, row)),
         ("Means", f"{scale.quantity(row.a.mean)} and {scale.quantity(row.b.mean)}"),
         ("Effect size", _plain(row.effect)),
         ("Difference in standard deviations", _plain(row.hedges_g)),
@@ -171,7 +171,7 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
         (
             "Equivalence",
             f"p {wording.p_text(row.tost_p)} for a margin of {wording.margin_text(row)}; "
-            f"shift {_tost(row.tost_interval)}",
+            f"shift {_tost(row.tost_interval, row)}",
         ),
         ("Not equivalent because", "; ".join(row.withheld) or "–"),
         (
@@ -226,18 +226,18 @@ def _estimate(estimate: Estimate | None, scale: units.Scale) -> str:
     return f"{value}{interval}, {estimate.method}"
 
 
-def _relative(estimate: Estimate | None) -> str:
-    """Return a relative difference as text: value, interval and method."""
+def _relative(estimate: Estimate | None, row: Row) -> str:
+    """Return a relative difference of a row as text: value, interval and method."""
     if estimate is None:
-        return "none: the baseline is 0"
+        return f"none: {wording.why_no_ratio(row)}"
     return f"{wording.relative_text(estimate)} {wording.interval_text(estimate)}, {estimate.method}"
 
 
-def _tost(estimate: Estimate | None) -> str:
-    """Return a ratio with its interval and the interval's confidence, which is not that of the
-    other intervals of the page."""
+def _tost(estimate: Estimate | None, row: Row) -> str:
+    """Return a ratio of a row with its interval and the interval's confidence, which is not that of
+    the other intervals of the page."""
     if estimate is None:
-        return "none: the baseline is 0"
+        return f"none: {wording.why_no_ratio(row)}"
     return (
         f"{wording.relative_text(estimate)} {wording.interval_text(estimate)} at "
         f"{100 * estimate.confidence:g} %, {estimate.method}"

@@ -62,6 +62,16 @@ def relative_text(estimate: Estimate | None) -> str:
     return f"{percent(estimate.value, units.half_width(estimate.low, estimate.high))} %"
 
 
+def why_no_ratio(row: Row) -> str:
+    """Say why a row has no relative difference, or has one and no ratio of means."""
+    for side, number in (("baseline", row.n_a), ("candidate", row.n_b)):
+        if not number:
+            return f"the {side} has no valid trial"
+    if row.relative is not None or row.difference is None:
+        return f"there are too few {'trials' if row.replication is None else 'runs'}"
+    return "the baseline is 0"
+
+
 def interval_text(estimate: Estimate | None) -> str:
     """Return the interval of a ratio in per cent, for instance `[+1.1, +5.3]`; `–` without one."""
     if estimate is None or estimate.low is None or estimate.high is None:

@@ -88,24 +88,19 @@ class Services:
         }
 
     def problems(self) -> list[str]:
-        """Describe what is wrong with the services, a line each. A health check that fails is a
-        problem too."""
-        found = []
-        for name, service in self._running.items():
-            try:
-                problem = service.problem()
-            except Exception as error:
-                problem = f"the health check failed: {describe(error)}"
-            if problem is not None:
-                found.append(f"service {name}: {problem}")
-        return found
+        """Describe what is wrong with the services, a line each."""
+        return [
+            f"service {name}: {problem}"
+            for name, service in self._running.items()
+            if (problem := _problem(service)) is not None
+        ]
 
     def recover(self) -> list[str]:
         """Bring back the services that have a problem, in their order; return the problems. Raises
         DeploymentError for a service that does not come back."""
         found = []
         for name, service in self._running.items():
-            if (problem := service.problem()) is None:
+            if (problem := _problem(service)) is None:
                 continue
             found.append(f"service {name}: {problem}")
             failed = f"service {name} does not come back"
@@ -186,6 +181,15 @@ class Services:
             except Exception as error:
                 problems.append(f"service {name}: {doing}: {describe(error)}")
         return problems
+
+
+def _problem(service: RunningService) -> str | None:
+    """What is wrong with a service; None if nothing is. A health check that fails is a problem
+    too."""
+    try:
+        return service.problem()
+    except Exception as error:
+        return f"the health check failed: {describe(error)}"
 
 
 def _named(name: str) -> AbstractContextManager[None]:

@@ -43,7 +43,7 @@ class Documents:
         self.manifest = store.manifest()
         self.run_id: str = self.manifest["run_id"]
         self._trials = store.trials()
-        self._scenarios = Scenarios(store, self.manifest)
+        self._scenarios = Scenarios(store)
         self._run = {"id": self.run_id, "name": self.manifest["name"]}
         # These streams are read from files: how their rows become documents, and the file.
         self._files = {

@@ -12,8 +12,7 @@ from sfcperf.results.store import RunStore
 class Scenarios:
     """Makes the fields that name a scenario, the same in all documents of a run."""
 
-    def __init__(self, store: RunStore, manifest: Mapping[str, Any]) -> None:
-        self._levels = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
+    def __init__(self, store: RunStore) -> None:
         self._lengths = _lengths(store)
         self._known: dict[str, dict[str, Any]] = {}
 

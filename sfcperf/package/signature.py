@@ -21,7 +21,7 @@ NAMESPACE = "sfcperf-package"
 """Purpose that is part of each signature (the namespace of ssh-keygen -Y). A signature that the
 same key made for another purpose does not count."""
 _TIMEOUT_S = 60
-_GOOD = re.compile(r'Good "[^"]*" signature (?:for (?P<who>.+) )?with (?P<key>\S+ key \S+)')
+_GOOD = re.compile(r'Good "[^"]*" signature (?:for .+ )?with (?P<key>\S+ key \S+)')
 
 
 @dataclass(frozen=True)

@@ -215,11 +215,12 @@ class TcpdumpMonitor(Monitor):
         """Return the hops to capture at. Raises MeasurementError for a name that no hop has, and
         when there are no hops."""
         there = {hop.name: hop for hop in deployment.hops}
+        if not there:
+            raise MeasurementError("the infrastructure has no hops to capture at")
         names = self.parameters.get("hops") or list(there)
-        unknown = [name for name in names if name not in there]
-        if unknown or not names:
+        if unknown := [name for name in names if name not in there]:
             raise MeasurementError(
-                f"there is no hop named {', '.join(unknown)}", allowed=", ".join(there) or "none"
+                f"there is no hop named {', '.join(unknown)}", allowed=", ".join(there)
             )
         return [there[name] for name in names]
 

@@ -70,8 +70,9 @@ class TransitTimeMonitor(Monitor):
 
     Each VNF has `captured_processing_time_us` of single packets (at most 2000 of
     them, evenly spread) and, over all packets, `captured_processing_time_mean_us`, `..._p1_us`,
-    `..._p50_us`, `..._p99_us`, `..._packets`, `..._only_entered_packets` and
-    `..._ambiguous_packets`. Names of the reverse direction begin with `reverse_`.
+    `..._p50_us`, `..._p99_us`, `..._packets`, `..._only_entered_packets`,
+    `..._only_left_packets` and `..._ambiguous_packets`. Names of the reverse direction begin with
+    `reverse_`.
     """
 
     name = "transit-time"

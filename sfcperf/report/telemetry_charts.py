@@ -96,8 +96,8 @@ class _Metric:
 
     @property
     def largest(self) -> float:
-        """Largest of the maxima, each without its sign."""
-        return max(abs(use.most) for use in self.use)
+        """Largest of all values, without their signs."""
+        return max(abs(value) for use in self.use for value in (use.least, use.most))
 
     @property
     def constant(self) -> bool:
@@ -262,7 +262,7 @@ def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[
 def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
     """Say how much of a metric is drawn: `drawn` observations of `shown` sources."""
     if metric.constant:
-        value = scale.quantity(metric.largest)
+        value = scale.quantity(max(use.most for use in metric.use))
         observations = count_text(metric.rows, "observation")
         return f"Constant in each source (at most {value}) in {observations}."
     note = "One observation." if metric.rows == 1 else f"All {metric.rows} observations."

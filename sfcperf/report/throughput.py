@@ -103,7 +103,8 @@ def _group(index: int, group: SearchGroup) -> Group:
 
 def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
     """Draw loss against load for the loads near the bounds; None if there are none."""
-    near = group.loads_near()[:_MOST_POINTS]
+    all_near = group.loads_near()
+    near = all_near[:_MOST_POINTS]
     if not near:
         return None
     counted = [(r, o) for r, o in near if not o.limited]
@@ -114,15 +115,16 @@ def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart 
         series.append(_points("limited by the endpoints", limited, scale, 1))
     for style, (name, goals) in enumerate(group.goals(), 2):  # after the styles of the points
         series += _marks(name, goals, highest, scale, style)
-    left_out = len(group.loads("search")) - len(near)
     note = (
         f"A point per load that was offered; searches: {len(group.found)}, loads: {len(near)}. "
         "Vertical lines: medians of the lower bounds."
     )
     if any(load.withheld for _, load in near):
         note += " Packets that the chain kept the sender from sending count as lost."
-    if left_out:
-        note += f" Not drawn, since further from the bounds: {left_out}."
+    if further := len(group.loads("search")) - len(all_near):
+        note += f" Not drawn, since further from the bounds: {further}."
+    if behind := len(all_near) - len(near):
+        note += f" Not drawn, since they came after these: {behind}."
     return Chart(identity, "Loss against load", note, _data(LOSS_LABEL, series, scale))
 
 

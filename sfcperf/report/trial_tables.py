@@ -55,8 +55,7 @@ def trial_row(
     """Return the row of a trial, with one value per metric. `primary`: (label of the probe, metric)
     of all primary metrics; `folder`: the run folder."""
     values = dict(_values(record))
-    first = [text for metric, text in values.items() if (record.label, metric) in primary]
-    others = [text for text in values.values() if text not in first] if first else []
+    first = [metric for metric in values if (record.label, metric) in primary] or list(values)
     details = {
         "packets forwarded by": dict(record.packets),
         "notes": dict(record.notes),
@@ -68,8 +67,8 @@ def trial_row(
     return TrialRow(
         record,
         f"{record.duration_s:.1f}",
-        tuple(first or values.values()),
-        tuple(others),
+        tuple(values[metric] for metric in first),
+        tuple(text for metric, text in values.items() if metric not in first),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,
         {key: value for key, value in details.items() if value not in ({}, [], None)},
     )

@@ -146,8 +146,9 @@ def _ping(setting: Setting) -> list[str]:
 
 
 def _scan(setting: Setting, kind: str, ports: int, low: int, high: int) -> list[str]:
-    """Return a command of nmap that scans ports of one server. `kind` is nmap's option, `ports` the
-    most ports to scan, and the rate is between `low` and `high` packets per second."""
+    """Return a command of nmap that scans ports of one server. `kind` is nmap's option, `ports` how
+    far the last port is from the first at most, and the rate is between `low` and `high` packets
+    per second."""
     rate, count = _rate(setting, low, high)
     first = setting.random.randint(1, 3000)
     target = setting.random.choice([setting.servers.web, setting.servers.ssh])

@@ -101,7 +101,7 @@ def rows(schedule: Schedule) -> list[Row]:
     found += [Row(BENIGN, address=ip_network(addresses[u])) for u in users if u in addresses]
     found += [
         Row(
-            session.activity.name, start_s=0.0, end_s=None, protocol=_TCP,
+            session.activity.name, protocol=_TCP,
             other_address=ip_network(addresses["web"]), other_port=WEB_PORT,
         )
         for session in attacks.values() if session.activity.spoofed

@@ -22,7 +22,7 @@ from random import Random
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.model import ProbeSpec, Scenario, Variant, Workflow
+from sfcperf.workflow.model import ProbeSpec, Scenario, SentinelSpec, Variant, Workflow
 from sfcperf.workflow.noise_gate import sentinel_scenario
 from sfcperf.workflow.variants import LEVEL
 
@@ -231,6 +231,13 @@ def warmup_s(workflow: Workflow) -> float:
     return sum(map(trial_group_s, groups))
 
 
+def block_size(workflow: Workflow, sentinel: SentinelSpec) -> int:
+    """Number of trial groups between two readings of the sentinel. Variants that are compared with
+    each other share a block."""
+    compared = max(1, len(workflow.variants))
+    return compared * ceil(sentinel.every_visits / compared)
+
+
 def _sentinel_s(workflow: Workflow) -> float:
     """Estimated duration of the sentinel's readings, seconds, without those after reruns; 0 without
     a sentinel."""
@@ -238,5 +245,6 @@ def _sentinel_s(workflow: Workflow) -> float:
     if sentinel is None or scenario is None:
         return 0.0
     # Each block has a reading at its end; the last block of a round may be smaller.
-    blocks = ceil(len(workflow.scenarios) / sentinel.every_visits) * workflow.design.rounds
+    size = block_size(workflow, sentinel)
+    blocks = ceil(len(workflow.scenarios) / size) * workflow.design.rounds
     return (sentinel.calibration + blocks) * (deploy_s(scenario) + probe_s(sentinel.probe))

@@ -35,6 +35,8 @@ class RunningFake(RunningService):
         return "192.0.2.1:9"
 
     def problem(self) -> str | None:
+        if self._broken and self._parameters["mute"]:
+            raise OSError("it does not answer")
         return "its file is away" if self._broken else None
 
     def recover(self) -> None:
@@ -92,6 +94,7 @@ class FakeService(Service):
             "doubts": {"type": "boolean", "default": False},
             "refuses": {"type": "string", "default": ""},
             "breaks_in": {"type": "integer", "default": 0},
+            "mute": {"type": "boolean", "default": False},
             "limit": {"type": "integer", "default": 0},
         },
         required=["folder"],

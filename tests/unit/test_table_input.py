@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -51,6 +52,29 @@ def test_what_cannot_be_read_is_named_by_its_place(
         cells_of(content)
     assert caught.value.where == (PATH if line is None else f"{PATH}:{line}")
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize("at", [-1, 0, 1, 7])
+def test_a_wrong_byte_is_found_wherever_it_is(at: int) -> None:
+    """Also beside a place at which the content is divided, and in a character across it."""
+    start = table_input._PART_BYTES + at
+    for wrong in (b"\xff", b"\xe2\x82"):
+        content = (b"a,b\n" + b"1,2\n" * (start // 4 + 1))[:start] + wrong + b"\n"
+        line = content.count(b"\n", 0, start) + 1
+        with pytest.raises(InputError, match=f"byte {start % 4 + 1} of the line") as caught:
+            cells_of(content)
+        assert caught.value.where == f"{PATH}:{line}"
+
+
+def test_no_text_of_the_whole_content_is_made() -> None:
+    """One character beyond those of two bytes makes four bytes of each."""
+    content = b"a,b\n" + "1,\N{PILE OF POO}\n".encode() + b"1,2\n" * 1_000_000
+    tracemalloc.start()
+    try:
+        table_input.parse(content, PATH)
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(content)
+    finally:
+        tracemalloc.stop()
 
 
 # Python writes a lone carriage return without quotes, so that it ends a line.

@@ -25,6 +25,7 @@ METADATA_BYTES = 256
 """Most bytes of metadata: instructions have 8 bits for the place of a field, and DPDK does not
 notice a larger one."""
 _NOTE = "; made by p4c-dpdk from a source with SHA-256 "
+"""What SPEC begins with; the hash follows."""
 _FIELD = re.compile(r"\s*bit<(\d+)> (\w+)")
 
 
@@ -50,8 +51,9 @@ def compile_in_place() -> None:
 
 
 def compiled() -> str:
-    """Compile the program, and lay its metadata out. Raises EnvironmentLacks without the compiler,
-    InputError with what it complains about."""
+    """Compile the program, lay its metadata out (`laid_out`), and return the text. Raises
+    EnvironmentLacks without the compiler, InputError with what it complains about or if the
+    metadata takes more than METADATA_BYTES."""
     includes = Path(_compiler()).resolve().parents[1] / "share" / "p4c" / "p4include"
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / SPEC.name
@@ -72,6 +74,7 @@ def compiled() -> str:
 
 
 def _compiler() -> str:
+    """Return the path of the compiler. Raises EnvironmentLacks."""
     found = find(COMPILER)
     if found is None:
         raise EnvironmentLacks(

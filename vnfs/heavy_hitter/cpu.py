@@ -7,8 +7,8 @@ NEEDED = ("ssse3", "sse4_1", "sse4_2", "popcnt")
 
 
 def lacking(cpuinfo: str) -> tuple[str, ...]:
-    """Return those of NEEDED that an x86 machine lacks, by its /proc/cpuinfo; none of other
-    machines."""
+    """Return the flags in NEEDED that an x86 machine lacks, by its /proc/cpuinfo; none for a
+    machine of another kind."""
     for line in cpuinfo.splitlines():
         name, _, flags = line.partition(":")
         if name.strip() == "flags":

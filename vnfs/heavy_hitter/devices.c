@@ -47,7 +47,7 @@ static bool has(const struct sockets *sockets, int fd)
 	return false;
 }
 
-/* Find all sockets of this process that are of a family. */
+/* Find all sockets of this process that are of an address family. */
 static void find_sockets(int family, struct sockets *sockets)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -67,7 +67,8 @@ static void find_sockets(int family, struct sockets *sockets)
 
 /* --- opening --- */
 
-/* Write the arguments of DPDK's driver for a device. Returns how long they are. */
+/* Write the arguments of DPDK's driver for a device, as far as there is room. Returns how long they
+ * are. */
 static int arguments_of(const struct device *device, const char *where, char *words, size_t bytes)
 {
 	unsigned int room = device_room(&device->interface);
@@ -130,6 +131,7 @@ int device_open(struct device *device, enum device_kind kind, const char *where,
 	find_sockets(families[kind], &before);
 	if (add(device, where, number) || start(device, pool))
 		return -1;
+	/* The port's socket is the one that was not there before. */
 	find_sockets(families[kind], &after);
 	for (unsigned int i = 0; i < after.count; i++)
 		if (!has(&before, after.fds[i]))
@@ -150,7 +152,7 @@ int device_open(struct device *device, enum device_kind kind, const char *where,
 uint64_t device_lost(struct device *device)
 {
 	if (device->kind == DEVICE_AF_PACKET) {
-		device->lost += packet_drops(device->socket);
+		device->lost += packet_drops(device->socket); /* those since the last call */
 	} else {
 		struct xdp_statistics all;
 		socklen_t bytes = sizeof(all);

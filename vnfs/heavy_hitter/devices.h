@@ -16,8 +16,8 @@ struct device {
 	struct interface interface;
 	char name[32]; /* the name that DPDK knows */
 	uint16_t port;
-	int socket; /* becomes readable with a frame */
-	uint64_t lost;
+	int socket; /* DPDK's; becomes readable with a frame */
+	uint64_t lost; /* frames, when they were counted last */
 };
 
 /* Return how many bytes a frame of this interface needs in a buffer. */
@@ -28,8 +28,8 @@ unsigned int device_room(const struct interface *interface);
 int device_open(struct device *device, enum device_kind kind, const char *where,
 		unsigned int number, struct rte_mempool *pool);
 
-/* Return how many frames came faster than they were taken, since the port was opened. DPDK does
- * not tell. */
+/* Return how many frames came faster than they were taken, since the port was opened. The socket is
+ * asked, because DPDK does not tell. */
 uint64_t device_lost(struct device *device);
 
 void device_close(struct device *device);

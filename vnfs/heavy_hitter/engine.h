@@ -20,6 +20,7 @@ static inline uint32_t engine_timeout_s(uint32_t expiry_s)
 	return expiry_s + 1 + (uint32_t)((1ULL << 32) / rte_get_tsc_hz());
 }
 
+/* An engine. Frames go through it by put, work and get, again and again. */
 struct engine_type {
 	const char *name;
 	/* Creates an engine. `number` tells engines from one another. Returns NULL after
@@ -34,11 +35,13 @@ struct engine_type {
 	/* Gives at most so many frames that are to leave by a port. Returns how many. */
 	unsigned int (*get)(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
 			    unsigned int count);
-	/* Sets the epoch for the frames that follow. */
+	/* Sets the epoch, the number of the window, for the frames that follow. Counts of other
+	 * epochs are taken for 0 then. */
 	void (*set_epoch)(struct engine *engine, uint32_t epoch);
-	/* Returns a counter. Works also while another thread makes the other calls. */
+	/* Returns a counter since the engine was created. Works also while another thread makes
+	 * the other calls. */
 	uint64_t (*counter)(struct engine *engine, enum counter counter);
-	/* Gives the next report that was not taken yet; false if there is none. `lost` grows by
+	/* Gives the next report that was not taken yet; false if there is none. `*lost` grows by
 	 * the reports that came faster than they were taken. */
 	bool (*report)(struct engine *engine, struct report *report, uint64_t *lost);
 	/* Returns the count of a cell of the sketch in the present epoch. */

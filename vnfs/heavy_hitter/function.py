@@ -32,7 +32,8 @@ class PlainHeavyHitter(RunningHeavyHitter):
     kernel."""
 
     undo = ExitStack()
-    """Gives the kernel back what was taken from it."""
+    """Gives the kernel back what was taken from it. It is empty until the function is ready: if the
+    start fails, `_start_plain` gives it back itself."""
 
     def stop(self) -> None:
         """End the process, and give the kernel back what was taken from it."""
@@ -147,10 +148,11 @@ class HeavyHitter(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start sfc-heavy-hitter on the ingress interface, in plain IP between both interfaces, and
         wait until it forwards."""
-        if attachment.encapsulation == "none":
-            return _start_plain(host, attachment, knobs)
-        options = ["--interface", attachment.interfaces[0], "--io", str(knobs["io"])]
-        return _ready(RunningHeavyHitter, host, attachment, knobs, options)
+        with kernel_forwarding.deploying(attachment.name, host):
+            if attachment.encapsulation == "none":
+                return _start_plain(host, attachment, knobs)
+            options = ["--interface", attachment.interfaces[0], "--io", str(knobs["io"])]
+            return _ready(RunningHeavyHitter, host, attachment, knobs, options)
 
 
 def _ready(
@@ -160,7 +162,8 @@ def _ready(
     knobs: Mapping[str, Any],
     options: list[str],
 ) -> _Kind:
-    """Start sfc-heavy-hitter with the options of the knobs, and wait until it forwards."""
+    """Start sfc-heavy-hitter as an instance of `kind`, with these options and those of the knobs,
+    and wait until it forwards. Raises DeploymentError, MeasurementError, EnvironmentLacks."""
     _check_cpu(host, attachment.name)
     options += _options(knobs)
     if knobs["engine"] == "swx":
@@ -188,6 +191,7 @@ def _check_cpu(host: Host, name: str) -> None:
 
 
 def _options(knobs: Mapping[str, Any]) -> list[str]:
+    """Return the options of sfc-heavy-hitter that the knobs alone decide."""
     options = ["--engine", str(knobs["engine"]), "--window-ms"]
     options += [str(round(1000 * float(knobs["window_s"])))]
     options += ["--rows", str(int(knobs["hash_functions"]))]
@@ -199,7 +203,7 @@ def _options(knobs: Mapping[str, Any]) -> list[str]:
 
 def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
     """Start the function between two interfaces in plain IP. When that fails, the kernel gets back
-    what was taken from it. Raises DeploymentError."""
+    what was taken from it. Raises what `_ready` raises."""
     if knobs["io"] != "af_packet":
         raise DeploymentError(
             f"{attachment.name}: plain IP needs the kernel for ARP, to which {knobs['io']} leaves "
@@ -208,11 +212,11 @@ def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -
             hint='set the knob "io" to "af_packet"',
         )
     with ExitStack() as undo:
-        with kernel_forwarding.deploying(attachment.name, host):
-            _take_from_kernel(host, attachment.interfaces, undo)
-            options = ["--interface", ",".join(attachment.interfaces), "--io", "af_packet"]
-            options += ["--next-hops", f"{attachment.client[1]},{attachment.server[1]}"]
-            running = _ready(PlainHeavyHitter, host, attachment, knobs, options)
+        _take_from_kernel(host, attachment.interfaces, undo)
+        options = ["--interface", ",".join(attachment.interfaces), "--io", "af_packet"]
+        # MAC addresses of client and server.
+        options += ["--next-hops", f"{attachment.client[1]},{attachment.server[1]}"]
+        running = _ready(PlainHeavyHitter, host, attachment, knobs, options)
         running.undo = undo.pop_all()
     return running
 
@@ -221,6 +225,7 @@ def _take_from_kernel(host: Host, interfaces: Sequence[str], undo: ExitStack) ->
     """Bring the interfaces up, have them show packets as they were sent, and keep the kernel from
     forwarding between them as well. `undo` gets what reverts this. Raises MeasurementError."""
     merging, settings = Merging(host), KernelSettings(host)
+    # First, so that what was changed is reverted also when a later step fails.
     undo.callback(merging.restore)
     undo.callback(_restore, settings)
     for interface in interfaces:
@@ -231,6 +236,6 @@ def _take_from_kernel(host: Host, interfaces: Sequence[str], undo: ExitStack) ->
 
 
 def _restore(settings: KernelSettings) -> None:
-    """Give the settings back. Harmless when the host is gone."""
+    """Set all that was changed back to what it was. Harmless when the host is gone."""
     with suppress(MeasurementError):
         settings.restore({})

@@ -121,8 +121,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
-/* Take the options about interfaces. The text is split in place, because it lives as long as the
- * process. */
+/* Take the options about interfaces into `live`. The list of names is split in place: it is in the
+ * command line, which lives as long as the process. */
 static void take_interfaces(void)
 {
 	char *comma = strchr(interfaces, ',');
@@ -146,7 +146,7 @@ static void take_interfaces(void)
 		refuse("--next-hops: '%s' is not two MAC addresses", next_hops);
 }
 
-/* Judge the options together. */
+/* Judge the options together: end the tool if they contradict each other. */
 static void check_options(char **words, unsigned int count)
 {
 	(void)words, (void)count;
@@ -173,7 +173,7 @@ static void take_settings(void)
 	work.repeat_ms = (uint64_t)repeat_ms;
 	work.most_frames = most_frames ? (uint64_t)most_frames : UINT64_MAX;
 	work.frame_bytes = (uint32_t)frame_bytes;
-	settings->ports = 1;
+	settings->ports = 1; /* live_start() sets as many as there are interfaces */
 	settings->rows = (uint32_t)rows;
 	settings->columns = (uint32_t)columns;
 	settings->seed = (uint32_t)seed;
@@ -197,7 +197,7 @@ static void remove_runtime_folder(const char *folder)
 	rmdir(folder);
 }
 
-/* Return a CPU that this process may use: DPDK insists on a number. */
+/* Return the first CPU that this process may use: DPDK insists on a number. */
 static int first_cpu(const cpu_set_t *allowed)
 {
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -206,17 +206,18 @@ static int first_cpu(const cpu_set_t *allowed)
 	return 0;
 }
 
-/* Return how much memory sketch and table of each thread and the frames need. */
+/* Return how much memory sketch and table of each thread and the frames need, MB. */
 static unsigned long megabytes_needed(void)
 {
 	unsigned long threads = live.cpus.count ? live.cpus.count : 1;
+	/* The P4 program always has all rows. */
 	unsigned long sketch = (unsigned long)columns * MOST_ROWS * 8;
 	unsigned long table = (unsigned long)flows * 256;
 
 	return 96 + threads * (16 + ((sketch + table) >> 20));
 }
 
-/* Are there so many free huge pages? */
+/* Are there so many MB of free huge pages of 2 MB? */
 static bool has_huge_pages(unsigned long megabytes)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "re");
@@ -268,7 +269,8 @@ static int start_dpdk(void)
 	return status < 0 ? -1 : 0;
 }
 
-/* Forward between interfaces until the end. Returns the exit status. */
+/* Start DPDK, and forward between interfaces until a signal ends the tool. Returns the exit
+ * status. */
 static int start_serving(const sigset_t *signals)
 {
 	if (stats_open(stats))
@@ -285,6 +287,7 @@ int main(int argc, char **argv)
 	if (interfaces) {
 		sigset_t signals;
 
+		/* Before DPDK starts threads, which inherit this. */
 		signals_block(&signals, SIGUSR2);
 		return start_serving(&signals);
 	}

@@ -18,7 +18,7 @@ void io_discard(struct io *io, struct rte_mbuf *frame, enum io_counter reason)
 
 int interfaces_open(struct interfaces *interfaces, const struct live *live, unsigned int waiting)
 {
-	unsigned int room = 0;
+	unsigned int room = 0; /* bytes of a buffer: frames of each interface fit */
 	struct rte_mempool *pool;
 
 	interfaces->count = live->where[1] ? 2 : 1;

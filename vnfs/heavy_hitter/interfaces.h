@@ -12,6 +12,7 @@
 
 struct live;
 
+/* Why a frame did not come to an engine, or was not sent. */
 enum io_counter {
 	IO_PASSED, /* plain IP: not to be forwarded */
 	IO_OVERSIZE, /* longer than the MTU: packets were merged, or fragments put together */
@@ -28,12 +29,12 @@ struct io {
 };
 
 struct interfaces {
-	unsigned int count;
+	unsigned int count; /* 1 or 2 */
 	bool plain; /* a hop in plain IP, between two interfaces */
 	struct device devices[PORTS];
 	pthread_mutex_t sending[PORTS]; /* a port of DPDK has one sender at a time */
 	struct plain_end ends[PORTS];
-	unsigned int longest[PORTS]; /* bytes of a frame */
+	unsigned int longest[PORTS]; /* most bytes of a frame without FCS, by the MTU */
 };
 
 /* Count a frame by the reason, and free it. */
@@ -43,16 +44,17 @@ void io_discard(struct io *io, struct rte_mbuf *frame, enum io_counter reason);
  * after complain(). */
 int interfaces_open(struct interfaces *interfaces, const struct live *live, unsigned int waiting);
 
-/* Take up to BURST frames that came in and are for the engines. Returns how many. Only one
- * thread may call this. */
+/* Take up to BURST frames that came in, count and free those that are not for the engines, and give
+ * the others. Returns how many these are. Only one thread may call this. */
 unsigned int interfaces_take(struct interfaces *interfaces, unsigned int port,
 			     struct rte_mbuf **frames, struct io *io);
 
-/* Send frames by a port. Any thread may call this. */
+/* Send frames by a port. Those that cannot be sent are counted and freed. Any thread may call
+ * this. */
 void interfaces_send(struct interfaces *interfaces, unsigned int port, struct rte_mbuf **frames,
 		     unsigned int count, struct io *io);
 
-/* Return how many frames came faster than they were taken. */
+/* Return how many frames came faster than they were taken, since the interfaces were opened. */
 uint64_t interfaces_lost(struct interfaces *interfaces);
 
 /* Return the MAC address of the first interface as a number. */

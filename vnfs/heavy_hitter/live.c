@@ -22,32 +22,34 @@
 #include "../../dataplane/common/packet_ring.h"
 #include "../../dataplane/common/report.h"
 #include "distributor.h"
+#include "found.h"
 #include "live.h"
 
 #define QUEUED 1024 /* most frames that wait for another thread */
 #define IDLE_STEPS 64 /* steps without a frame, before a thread waits for one */
-#define STEPS_BETWEEN_REPORTS 64
-#define KEPT 65536 /* most findings of a window */
-#define ANSWER_S 5
+#define STEPS_BETWEEN_REPORTS 64 /* steps with frames, between two looks for reports */
+#define ANSWER_S 5 /* a thread ends its window within this time */
 
+/* A thread with its engine. */
 struct worker {
 	pthread_t thread;
-	unsigned int number;
+	unsigned int number; /* 0: the first thread */
 	int cpu; /* -1: anywhere */
 	struct engine *engine;
-	struct rte_ring *in[PORTS]; /* frames from the first thread */
-	int doorbell;
-	atomic_bool asleep;
+	struct rte_ring *in[PORTS]; /* frames from the first thread, which has none of these */
+	int doorbell; /* an eventfd: a write wakes the thread */
+	atomic_bool asleep; /* the doorbell must be rung */
 	uint64_t put, left; /* frames that the engine got, and that left it */
 	struct io io;
-	/* Of the present window, then of the one that ended, which the main thread reads. */
+	/* The present window. */
 	uint32_t window;
-	struct finding *findings;
-	unsigned int found;
-	uint64_t lost_reports, monitored, unmonitored;
+	struct finding *findings; /* of the flows in `found`, in the same order */
+	struct found found;
+	uint64_t lost_reports, monitored, unmonitored; /* the latter two: counters when it began */
+	/* The window that ended last, which the main thread reads. */
 	struct window ended;
 	struct finding *ended_findings;
-	unsigned int ticks;
+	unsigned int ticks; /* steps with frames */
 } __attribute__((aligned(64)));
 
 static struct worker workers[MAX_THREADS];
@@ -56,8 +58,8 @@ static struct interfaces interfaces;
 static struct work job;
 static const struct engine_type *type; /* of the job */
 static atomic_bool stopping;
-static atomic_uint window;
-static sem_t answers;
+static atomic_uint window; /* number of the window that all threads are to be in */
+static sem_t answers; /* each thread posts it when it has ended a window */
 
 /* --- counting --- */
 
@@ -137,8 +139,8 @@ static void ring_doorbell(struct worker *worker)
 		complain("cannot wake a thread: %s", strerror(errno));
 }
 
-/* Give frames of other threads' flows to these threads. Returns how many frames are left in the
- * burst. */
+/* Give frames of other threads' flows to these threads. The first thread's own ones move to the
+ * beginning of the burst. Returns how many these are. */
 static unsigned int distribute(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
 			       unsigned int count)
 {
@@ -162,7 +164,8 @@ static unsigned int distribute(struct worker *worker, unsigned int port, struct 
 	return own;
 }
 
-/* Take a burst of frames: the first thread from the interfaces, another one from its queue. */
+/* Take a burst of frames: the first thread from the interfaces, another one from its queue. Returns
+ * how many are for this thread. */
 static unsigned int receive(struct worker *worker, unsigned int port, struct rte_mbuf **frames)
 {
 	unsigned int count;
@@ -175,22 +178,24 @@ static unsigned int receive(struct worker *worker, unsigned int port, struct rte
 
 /* --- findings --- */
 
-/* Keep the reports of the engine as findings of the window. */
+/* Keep the reports of the engine as findings of the window, one for each flow. */
 static void take_reports(struct worker *worker)
 {
 	struct report report;
 
 	while (type->report(worker->engine, &report, &worker->lost_reports)) {
-		if (worker->found == KEPT)
+		int is_new = found_add(&worker->found, &report.key);
+
+		if (is_new < 0)
 			worker->lost_reports++;
-		else
-			worker->findings[worker->found++] =
+		else if (is_new)
+			worker->findings[worker->found.count - 1] =
 				(struct finding){ .report = report,
 						  .found_ns = clock_ns(CLOCK_REALTIME) };
 	}
 }
 
-/* Return how many packets belonged to a flow, forwarded or blocked. */
+/* Return how many packets have belonged to a flow since the start, forwarded or blocked. */
 static uint64_t monitored(const struct worker *worker)
 {
 	return type->counter(worker->engine, COUNT_FORWARDED) -
@@ -198,26 +203,27 @@ static uint64_t monitored(const struct worker *worker)
 	       type->counter(worker->engine, COUNT_BLOCKED);
 }
 
-/* End the window of this thread: estimate its findings, hand them over, and begin the next one. */
+/* End the window of this thread: estimate its findings, hand them over, and begin window `next`. */
 static void end_window(struct worker *worker, uint32_t next)
 {
 	uint64_t all = monitored(worker), none = type->counter(worker->engine, COUNT_UNMONITORED);
 	struct finding *spare = worker->ended_findings;
 
 	take_reports(worker);
-	for (unsigned int i = 0; i < worker->found; i++)
+	/* The sketch has these counts until the engine gets the next epoch. */
+	for (unsigned int i = 0; i < worker->found.count; i++)
 		worker->findings[i].packets =
 			sketch_estimate(&job, worker->engine, &worker->findings[i].report.key);
 	worker->ended = (struct window){
 		.findings = worker->findings,
-		.count = worker->found,
+		.count = worker->found.count,
 		.monitored = all - worker->monitored,
 		.unmonitored = none - worker->unmonitored,
 		.lost = worker->lost_reports,
 	};
 	worker->ended_findings = worker->findings;
 	worker->findings = spare;
-	worker->found = 0;
+	found_clear(&worker->found);
 	worker->lost_reports = 0;
 	worker->monitored = all;
 	worker->unmonitored = none;
@@ -248,7 +254,8 @@ bool live_end_window(void (*take)(const struct window *window, void *context), v
 
 /* --- threads --- */
 
-/* Do what there is to do. Returns whether there was anything. */
+/* Do what there is to do: end the window, take a burst from each port (unless `takes` is false),
+ * work, and send. Returns whether there were frames. */
 static bool step(struct worker *worker, bool takes)
 {
 	uint32_t now = atomic_load_explicit(&window, memory_order_acquire);
@@ -264,7 +271,7 @@ static bool step(struct worker *worker, bool takes)
 			put_all(worker, port, frames, count);
 		any |= count > 0;
 	}
-	if (!any)
+	if (!any) /* the engine may still have frames */
 		type->work(worker->engine);
 	any |= take_out(worker);
 	if (!any || ++worker->ticks % STEPS_BETWEEN_REPORTS == 0)
@@ -291,7 +298,7 @@ static bool has_frames(const struct worker *worker)
 	return false;
 }
 
-/* Sleep until there is something to do. */
+/* Sleep until there is something to do. Frames at an interface wake the first thread. */
 static void wait_for_frames(struct worker *worker)
 {
 	struct pollfd events[1 + PORTS] = { { .fd = worker->doorbell, .events = POLLIN } };
@@ -304,9 +311,8 @@ static void wait_for_frames(struct worker *worker)
 	}
 	atomic_store(&worker->asleep, true);
 	/* Whoever rings from here on wakes the thread; what came before is seen now. */
-	if (has_frames(worker) || atomic_load(&window) != worker->window || atomic_load(&stopping))
-		atomic_store(&worker->asleep, false);
-	else
+	if (!has_frames(worker) && atomic_load(&window) == worker->window &&
+	    !atomic_load(&stopping))
 		poll(events, count, -1);
 	atomic_store(&worker->asleep, false);
 	if (events[0].revents & POLLIN && eventfd_read(worker->doorbell, &rung))
@@ -316,7 +322,7 @@ static void wait_for_frames(struct worker *worker)
 			packet_forget_error(events[i].fd);
 }
 
-/* The thread of a worker. */
+/* The thread of a worker. At the end it sends the frames that were taken. */
 static void *work_loop(void *argument)
 {
 	struct worker *worker = argument;
@@ -340,6 +346,7 @@ static void *work_loop(void *argument)
 
 /* --- setting up --- */
 
+/* Make the queue to a thread for frames that came in at a port. Returns NULL after complain(). */
 static struct rte_ring *open_queue(unsigned int number, unsigned int port)
 {
 	char name[32];
@@ -352,16 +359,19 @@ static struct rte_ring *open_queue(unsigned int number, unsigned int port)
 	return ring;
 }
 
+/* Make all that a worker needs but its thread. Returns 0, or -1 after complain(). */
 static int open_worker(struct worker *worker)
 {
 	worker->window = (uint32_t)job.first_epoch;
 	worker->doorbell = eventfd(0, EFD_CLOEXEC);
-	worker->findings = calloc(KEPT, sizeof(*worker->findings));
-	worker->ended_findings = calloc(KEPT, sizeof(*worker->ended_findings));
+	worker->findings = calloc(MOST_FOUND, sizeof(*worker->findings));
+	worker->ended_findings = calloc(MOST_FOUND, sizeof(*worker->ended_findings));
 	if (worker->doorbell < 0 || !worker->findings || !worker->ended_findings) {
 		complain("no memory for a thread");
 		return -1;
 	}
+	if (found_open(&worker->found))
+		return -1;
 	for (unsigned int port = 0; worker->number && port < interfaces.count; port++)
 		if (!(worker->in[port] = open_queue(worker->number, port)))
 			return -1;
@@ -382,7 +392,7 @@ int live_start(const struct work *work, const struct live *live)
 	if (interfaces_open(&interfaces, live, worker_count * PORTS * QUEUED))
 		return -1;
 	job.settings.ports = interfaces.count;
-	if (!interfaces.plain) {
+	if (!interfaces.plain) { /* a function on an SFF */
 		job.settings.nsh_only = true;
 		job.settings.reflect = true;
 		job.settings.mac = interfaces_mac(&interfaces);

@@ -21,6 +21,7 @@ struct finding {
 	uint32_t packets; /* estimate of the sketch at the end of the window */
 };
 
+/* What a thread has found in a window that has ended. */
 struct window {
 	const struct finding *findings;
 	unsigned int count;
@@ -32,14 +33,16 @@ struct window {
  * -1 after complain(). */
 int live_start(const struct work *work, const struct live *live);
 
-/* End the window, and call `take` for each thread with what it found. Returns false if a thread
- * did not answer. What `take` gets is valid until the next call. */
+/* End the window, and call `take` for each thread with what it found. Returns false, and calls
+ * nothing, if a thread did not answer within some seconds. What `take` gets is valid until the next
+ * call. */
 bool live_end_window(void (*take)(const struct window *window, void *context), void *context);
 
-/* Return a counter: of all threads, or of one. */
+/* Return a counter since the start, of all threads together. */
 uint64_t live_counter(enum counter counter);
 uint64_t live_io_counter(enum io_counter counter);
 uint64_t live_lost(void); /* lost by the interfaces */
+/* Return COUNT_FORWARDED of the thread with this number, of live_threads(). */
 uint64_t live_forwarded(unsigned int number);
 unsigned int live_threads(void);
 

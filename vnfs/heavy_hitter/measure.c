@@ -16,11 +16,13 @@
 
 #define SLICES 1000 /* parts of the time that is measured */
 
+/* A frame in memory. */
 struct kept {
 	uint32_t bytes;
 	uint8_t *data;
 };
 
+/* A list of frames, with room for some more. */
 struct frames {
 	struct kept *frames;
 	size_t count, room;
@@ -28,6 +30,7 @@ struct frames {
 
 static struct capture capture;
 
+/* Add a frame to a list. Returns 0, or -1 if memory is missing. */
 static int add(struct frames *frames, const struct kept *one)
 {
 	if (frames->count == frames->room) {
@@ -40,7 +43,8 @@ static int add(struct frames *frames, const struct kept *one)
 	return 0;
 }
 
-/* Keep a copy of a frame. Zeros are added behind it if it is shorter than `least`. */
+/* Keep a copy of a frame. Zeros are added behind it if it is shorter than `least` bytes. Returns 0,
+ * or -1 if memory is missing. */
 static int keep(struct frames *frames, const struct taken *frame, uint32_t least)
 {
 	struct kept one = { .bytes = RTE_MAX(frame->bytes, least) };
@@ -52,17 +56,18 @@ static int keep(struct frames *frames, const struct taken *frame, uint32_t least
 	return add(frames, &one);
 }
 
+/* Read the frames of the capture. Returns 0, or -1 after complain(). */
 static int read_frames(const struct work *work, struct frames *frames)
 {
 	const char *name = work->trace;
-	enum capture_status status;
+	enum capture_status status = CAPTURE_END;
 	struct frame read;
 	struct taken frame;
 
 	if (!capture_open(&capture, name))
 		return -1;
-	while ((status = capture.next(&capture, &read)) == CAPTURE_FRAME &&
-	       frames->count < work->most_frames) {
+	while (frames->count < work->most_frames &&
+	       (status = capture.next(&capture, &read)) == CAPTURE_FRAME) {
 		if (!frame_take(&capture, &read, &frame))
 			return -1;
 		if (keep(frames, &frame, work->frame_bytes)) {
@@ -82,23 +87,24 @@ static int read_frames(const struct work *work, struct frames *frames)
 /* A thread with an engine, and what it has measured. */
 struct runner {
 	pthread_t thread;
-	unsigned int number;
 	int cpu; /* -1: anywhere */
 	const struct work *work;
 	struct engine *engine;
 	struct rte_mempool *pool;
 	struct frames frames; /* frames of this thread's flows */
-	uint64_t count, cpu_ns;
+	uint64_t count, bytes; /* frames that the engine got, and their bytes without FCS */
+	uint64_t cpu_ns; /* CPU time of the thread */
 	uint64_t cycles, all_cycles; /* in the engine, and with the copying of frames */
 	double slices[SLICES]; /* cycles of a frame in the engine */
 	unsigned int slice_count;
-	uint64_t sliced_cycles, sliced_count; /* values at the end of the last slice */
-	int status;
+	uint64_t sliced_cycles, sliced_count; /* `cycles`, `count` at the end of the last slice */
+	int status; /* -1: no frames are free, because the engine keeps them */
 };
 
 static struct runner runners[MAX_THREADS];
 
-/* Fill a burst with fresh copies of frames, because the engine changes frames. Returns 0, or -1. */
+/* Fill a burst with fresh copies of frames, because the engine changes frames. `*next` is the place
+ * of the next frame, and moves on. Returns 0, or -1 if the pool is empty. */
 static int fill(struct runner *runner, size_t *next, struct rte_mbuf **burst)
 {
 	const struct frames *frames = &runner->frames;
@@ -110,11 +116,12 @@ static int fill(struct runner *runner, size_t *next, struct rte_mbuf **burst)
 
 		*next = *next + 1 == frames->count ? 0 : *next + 1;
 		memcpy(rte_pktmbuf_append(burst[i], (uint16_t)one->bytes), one->data, one->bytes);
+		runner->bytes += one->bytes;
 	}
 	return 0;
 }
 
-/* Free the frames that leave the engine; count the cycles that it takes. */
+/* Free the frames that leave the engine; count the cycles that the engine takes for it. */
 static void take_out(struct runner *runner)
 {
 	struct rte_mbuf *frames[BURST];
@@ -132,7 +139,7 @@ static void take_out(struct runner *runner)
 	}
 }
 
-/* Put a burst into the engine; count the cycles that it takes. */
+/* Put a burst through the engine; count the cycles that the engine takes for it. */
 static void put_all(struct runner *runner, struct rte_mbuf **burst)
 {
 	const struct engine_type *type = runner->work->type;
@@ -161,33 +168,34 @@ static void end_slice(struct runner *runner)
 static void *repeat(void *argument)
 {
 	struct runner *runner = argument;
-	uint64_t begun = rte_rdtsc();
-	uint64_t length = rte_get_tsc_hz() / 1000 * runner->work->repeat_ms;
+	uint64_t first_cycle = rte_rdtsc();
+	uint64_t length = rte_get_tsc_hz() / 1000 * runner->work->repeat_ms; /* cycles */
 	struct rte_mbuf *burst[BURST];
 	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	size_t next = 0;
 
 	rte_thread_register();
 	runner->work->type->set_epoch(runner->engine, (uint32_t)runner->work->first_epoch);
-	while (runner->frames.count && !runner->status && rte_rdtsc() < begun + length) {
+	while (runner->frames.count && !runner->status && rte_rdtsc() < first_cycle + length) {
 		runner->status = fill(runner, &next, burst);
 		if (runner->status)
 			break;
 		put_all(runner, burst);
 		runner->count += BURST;
 		if (runner->slice_count < SLICES &&
-		    rte_rdtsc() - begun >= length / SLICES * (runner->slice_count + 1))
+		    rte_rdtsc() - first_cycle >= length / SLICES * (runner->slice_count + 1))
 			end_slice(runner);
 	}
 	runner->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-	runner->all_cycles = rte_rdtsc() - begun;
+	runner->all_cycles = rte_rdtsc() - first_cycle;
 	rte_thread_unregister();
 	return NULL;
 }
 
 /* --- threads --- */
 
-/* Divide the frames among the threads. Each flow is for one thread, as with interfaces. */
+/* Divide the frames among the threads. Each flow is for one thread, as with interfaces. Returns 0,
+ * or -1 after complain(). */
 static int divide(const struct frames *all, struct rte_mempool *pool, unsigned int threads)
 {
 	for (size_t i = 0; i < all->count; i++) {
@@ -203,6 +211,7 @@ static int divide(const struct frames *all, struct rte_mempool *pool, unsigned i
 	return 0;
 }
 
+/* Run all threads to their end. Returns 0, or -1 after complain(). */
 static int run_all(unsigned int threads)
 {
 	for (unsigned int i = 0; i < threads; i++) {
@@ -229,8 +238,8 @@ static int compare(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* Return the lower quartile of the slices, ns a frame. Three quarters of the slices take longer,
- * among them those in which others had the CPU. */
+/* Return the lower quartile of the slices, ns a frame; 0 if there are none. Three quarters of the
+ * slices take longer, among them those in which others had the CPU. */
 static double quartile_ns(struct runner *runner)
 {
 	if (!runner->slice_count)
@@ -240,9 +249,9 @@ static double quartile_ns(struct runner *runner)
 	       (double)rte_get_tsc_hz();
 }
 
-/* Print for each thread the CPU time of a frame: in the engine, and in all. A thread that loses
- * its CPU for a while loses it in the engine as often as is the engine's share of its time. So
- * this share of the CPU time is the engine's on a busy machine, too. */
+/* Print for each thread the CPU time of a frame: in the engine, and in all. Cycles also count while
+ * others have the CPU. This happens in the engine and outside of it in proportion to the cycles of
+ * each, so the engine's share of the cycles is its share of the CPU time, too. */
 static void print_measured(unsigned int threads)
 {
 	printf("{\"event\": \"measured\", \"threads\": [");
@@ -251,9 +260,10 @@ static void print_measured(unsigned int threads)
 		double cpu_ns =
 			(double)runner->cpu_ns / (runner->count ? (double)runner->count : 1);
 
-		printf("%s{\"frames\": %lu, \"of_trace\": %zu, \"ns_per_frame\": %.2f, "
-		       "\"all_ns_per_frame\": %.2f, \"quartile_ns_per_frame\": %.2f, ",
-		       i ? ", " : "", runner->count, runner->frames.count,
+		printf("%s{\"frames\": %lu, \"bytes\": %lu, \"of_trace\": %zu, "
+		       "\"ns_per_frame\": %.2f, \"all_ns_per_frame\": %.2f, "
+		       "\"quartile_ns_per_frame\": %.2f, ",
+		       i ? ", " : "", runner->count, runner->bytes, runner->frames.count,
 		       cpu_ns * (double)runner->cycles / (double)runner->all_cycles, cpu_ns,
 		       quartile_ns(runner));
 		print_counters(stdout, runner->work->type, runner->engine);
@@ -273,7 +283,6 @@ int measure_run(const struct work *work, const struct cpu_list *cpus)
 		return 1;
 	for (unsigned int i = 0; i < threads; i++) {
 		runners[i] = (struct runner){
-			.number = i,
 			.cpu = cpus->count ? cpus->cpus[i] : -1,
 			.work = work,
 			.pool = pool,

@@ -27,6 +27,8 @@ _VLAN, _QINQ = 0x8100, 0x88A8
 _UDP = 17
 _GPE_BYTES, _UDP_BYTES, _IPV4_BYTES, _PORTS_BYTES = 8, 8, 20, 4
 _ADDRESS_SALTS = 0x80000000
+"""What is added to the seed for the salt of the first hash value of IPv6 addresses. For those of
+rows, the row's number is added."""
 _MASK = 0xFFFFFFFF
 
 
@@ -34,7 +36,7 @@ class Action(StrEnum):
     """What happens to the packets of a heavy hitter."""
 
     BLOCK = "block"
-    """The packets are dropped, and no longer counted."""
+    """The packets are dropped, and not counted beyond the threshold of a window."""
     REPORT = "report"
     """Nothing happens to the packets, and they are counted on."""
     MARK = "mark"
@@ -57,18 +59,22 @@ class Settings:
     columns: int = 65_536
     """Counters of each row: a power of two."""
     seed: int = 0
+    """Salt of row 0; each further row has the next number."""
     threshold: int = 1000
-    """The most packets in an epoch with which a flow is no heavy hitter."""
+    """The most packets in a window with which a flow is no heavy hitter."""
     action: Action = Action.BLOCK
     mark_dscp: int = 1
-    """1: lower effort (RFC 8622)."""
+    """DSCP that the action `mark` sets; 1: lower effort (RFC 8622)."""
     conservative: bool = False
+    """Whether only the smallest counters of a flow grow."""
     nsh_only: bool = False
+    """Whether only frames with an NSH are for this function."""
     reflect: bool = False
+    """Whether frames leave by the port where they came in; else by the other one."""
 
 
 class ParsedFrame(NamedTuple):
-    """What a frame carries."""
+    """What a frame carries, and where: offsets in bytes."""
 
     nsh_at: int | None
     """Where its NSH is; None: it has none."""
@@ -77,7 +83,7 @@ class ParsedFrame(NamedTuple):
     flow: Flow | None
     """The flow of the frame; None: it is not monitored."""
     ip_at: int = 0
-    """Where the flow's IP header is."""
+    """Where the flow's IP header is; meaningless without a flow."""
 
 
 def row_key(flow: Flow, seed: int) -> bytes:
@@ -102,7 +108,9 @@ class HeavyHitters:
 
     settings: Settings
     epoch: int = 0
+    """Number of the window."""
     counters: Counter[str] = field(default_factory=Counter)
+    """Frames by what became of them; the names are those of `counter_names` in tool.c."""
     reports: list[tuple[int, Flow]] = field(default_factory=list)
     """Epoch and flow, in the order in which they were found."""
 
@@ -111,13 +119,13 @@ class HeavyHitters:
         self.sketch = self._empty()
 
     def enter(self, epoch: int) -> None:
-        """Begin another epoch: all counts are 0."""
+        """Begin another epoch: all counts are 0. Known heavy hitters stay known."""
         self.epoch = epoch
         self.sketch = self._empty()
 
     def process(self, frame: bytes, port: int = 0) -> tuple[int, bytes] | None:
-        """Process a frame that came in by `port`. Return the port by which it leaves, and what it
-        is then; None if it is dropped."""
+        """Process a frame that came in by `port`. Return the port by which it leaves, and the frame
+        as it is then; None if it does not leave."""
         leaving = bytearray(frame)
         try:
             parsed = parse(frame, self.settings)
@@ -136,8 +144,8 @@ class HeavyHitters:
         return port, reflected(leaving, parsed.tunnel_at)
 
     def _is_heavy(self, flow: Flow) -> bool:
-        """Count the packet, and say whether its flow is a known heavy hitter. With the action
-        `block`, packets beyond the threshold are not counted."""
+        """Count the packet, report its flow if this packet makes it a heavy hitter, and say whether
+        it is one. With the action `block`, packets beyond the threshold are not counted."""
         key, blocks = row_key(flow, self.settings.seed), self.settings.action is Action.BLOCK
         heavy = self.sketch.estimate(key) >= self.settings.threshold
         if not (heavy and blocks):
@@ -149,7 +157,8 @@ class HeavyHitters:
         return flow in self._known
 
     def _act(self, leaving: bytearray, ip_at: int) -> None:
-        """Do what the settings say about the packets of heavy hitters. Raises FrameDropped."""
+        """Do with a packet of a heavy hitter what the settings say. Raises FrameDropped if it is
+        blocked."""
         if self.settings.action is Action.BLOCK:
             raise FrameDropped("blocked")
         self.counters["heavy"] += 1
@@ -174,8 +183,8 @@ class HeavyHitters:
 
 
 def reflected(frame: bytearray, tunnel_at: int | None) -> bytes:
-    """Return the frame as it goes back: the addresses of Ethernet, and those of its tunnel, are
-    swapped, and the tunnel's UDP has no checksum (0)."""
+    """Turn the frame round in place, and return it as bytes: the addresses of Ethernet, and those
+    of its tunnel, are swapped, and the tunnel's UDP has no checksum (0)."""
     frame[0:6], frame[6:12] = frame[6:12], frame[0:6]
     if tunnel_at is not None:
         at = tunnel_at + 12
@@ -186,7 +195,8 @@ def reflected(frame: bytearray, tunnel_at: int | None) -> bytes:
 
 
 def mark(frame: bytearray, at: int, dscp: int) -> None:
-    """Set the DSCP of the packet at some place. IPv4's checksum follows RFC 1624, equation 3."""
+    """Set the DSCP in the IP header at the offset `at`. IPv4's checksum follows RFC 1624, equation
+    3."""
     if frame[at] >> 4 == 6:
         frame[at] = frame[at] & 0xF0 | dscp >> 2
         frame[at + 1] = frame[at + 1] & 0x3F | (dscp & 3) << 6
@@ -205,6 +215,7 @@ def parse(frame: bytes, settings: Settings) -> ParsedFrame:
     """Say what a frame carries. Raises FrameDropped if it does not leave."""
     _require(len(frame) >= ETHERNET_BYTES, "truncated")
     ethertype, at, first = _u16(frame, 12), ETHERNET_BYTES, True
+    # A frame may have two VLAN tags, of which only the first one may be a service tag.
     for _ in range(2):
         if ethertype != _VLAN and not (first and ethertype == _QINQ):
             break
@@ -240,19 +251,21 @@ def _is_tunnel(ip: bytes) -> bool:
 
 
 def _tunnel(frame: bytes, at: int) -> ParsedFrame:
+    """Read VXLAN-GPE, whose IPv4 header is at `at`, and the NSH inside. Raises FrameDropped."""
     udp_at = at + _IPV4_BYTES
     gpe_at = udp_at + _UDP_BYTES
     _require(len(frame) >= gpe_at + _GPE_BYTES, "truncated")
     # Version 0 with the flags I and P; next protocol 4 is the NSH.
     _require(frame[gpe_at] & 0x3C == 0x0C and frame[gpe_at + 3] == 4, "encapsulation")
+    # The packet ends where UDP's length says; padding of the frame may follow.
     end = udp_at + _u16(frame, udp_at + 4)
     _require(gpe_at + _GPE_BYTES <= end <= len(frame), "truncated")
     return _nsh(frame, gpe_at + _GPE_BYTES, end, at)
 
 
 def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
-    """Read the NSH and what is behind it. Raises FrameDropped for one that the function cannot
-    serve: SI 1 would become 0."""
+    """Read the NSH at `at` and the packet that it carries, which ends at `end`. Raises FrameDropped
+    for an NSH that the function cannot serve: SI 1 would become 0."""
     _require(end >= at + 8, "truncated")
     words, md_type, next_protocol = frame[at + 1] & 0x3F, frame[at + 2] & 0x0F, frame[at + 3]
     _require(frame[at] >> 6 == 0, "version")
@@ -268,8 +281,9 @@ def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
 
 
 def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
-    """Return the flow (None: it is not monitored), and where its IP header is."""
-    if next_protocol in (1, 2):
+    """Return the flow of what an NSH carries (None: it is not monitored), and the offset of its IP
+    header in `data`."""
+    if next_protocol in (1, 2):  # IPv4, IPv6; 3 is Ethernet
         return _flow(data, IPV4 if next_protocol == 1 else IPV6), 0
     if next_protocol != 3 or len(data) < ETHERNET_BYTES:
         return None, 0
@@ -286,6 +300,7 @@ def _flow(data: bytes, ethertype: int) -> Flow | None:
     if ethertype not in (IPV4, IPV6):
         return None
     try:
+        # SPI and SI are 0 in all flows: the key of a flow is its 5-tuple.
         return parse_ip(data, ethertype, 0, 0).flow
     except Unparsed:
         return None

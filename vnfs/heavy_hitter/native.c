@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Engine `native`: the sketch of the P4 program in C, as a loop over bursts. All frames of a
  * burst are parsed and hashed, and the cells that they need are fetched, before the first one is
- * counted. */
+ * counted. engine.h says what the functions native_...() do. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +23,7 @@
 #define IPV4_BYTES 20
 #define UDP_CHECKSUM_AT 6
 
+/* A ring of frames: `count` ones, from place `first` on. */
 struct queue {
 	struct rte_mbuf *frames[MOST_WAITING];
 	unsigned int first, count;
@@ -31,28 +32,29 @@ struct queue {
 /* A frame of a burst, as far as it was worked on. */
 struct job {
 	struct parsed parsed;
-	enum counter reason;
-	uint32_t columns[MOST_ROWS];
+	enum counter reason; /* COUNT_FORWARDED, or why it is not forwarded */
+	uint32_t columns[MOST_ROWS]; /* of its flow, if it is monitored */
 };
 
 struct engine {
 	struct settings settings;
 	uint64_t *rows[MOST_ROWS]; /* each cell is epoch << 32 | count */
 	uint64_t counters[COUNTS];
-	void *known;
-	void *mailbox;
-	struct report reports[REPORTS];
-	uint64_t report_count, reports_taken;
+	void *known; /* DPDK's learner table of heavy hitters */
+	void *mailbox; /* where DPDK keeps the state of a lookup */
+	struct report reports[REPORTS]; /* report N is at N modulo REPORTS */
+	uint64_t report_count, reports_taken; /* since the start */
 	uint32_t epoch;
-	struct rte_mbuf *waiting[MOST_WAITING];
-	uint8_t waiting_port[MOST_WAITING];
+	/* Frames that were put, and the ports where they came in. */
+	struct rte_mbuf *waiting[BURST];
+	uint8_t waiting_port[BURST];
 	unsigned int waiting_count;
-	struct queue out[PORTS];
+	struct queue out[PORTS]; /* frames that are to leave, by port */
 };
 
 /* --- create --- */
 
-/* Create the table of known heavy hitters. */
+/* Create the table of known heavy hitters. Returns 0, or -1 if memory is missing. */
 static int create_known(struct engine *engine)
 {
 	uint32_t timeout = engine_timeout_s(engine->settings.expiry_s);
@@ -121,7 +123,8 @@ static inline uint32_t count_in(uint64_t cell, uint32_t epoch)
 	return cell >> 32 == epoch ? (uint32_t)cell : 0;
 }
 
-/* Count a packet. Returns whether its flow is a heavy hitter by the sketch. */
+/* Count a packet, unless the sketch says that it is to be blocked. Returns whether its flow is a
+ * heavy hitter by the sketch. */
 static inline bool count(struct engine *engine, const struct job *job)
 {
 	const struct settings *settings = &engine->settings;
@@ -137,6 +140,8 @@ static inline bool count(struct engine *engine, const struct job *job)
 	if (heavy && settings->on_heavy == ON_HEAVY_BLOCK)
 		return true;
 	engine->counters[COUNT_COUNTED]++;
+	/* Counts up to `limit` grow: with conservative update the smallest ones, else all but those
+	 * at their maximum. */
 	if (settings->conservative)
 		limit = RTE_MIN(limit, least);
 	for (uint32_t row = 0; row < settings->rows; row++)
@@ -148,7 +153,7 @@ static inline bool count(struct engine *engine, const struct job *job)
 
 /* --- known heavy hitters --- */
 
-/* Is the flow a heavy hitter that was found before? */
+/* Is the flow a heavy hitter that was found before? `now`: cycles of the time stamp counter. */
 static bool is_known(struct engine *engine, const struct flow_key *key, uint64_t now)
 {
 	uint8_t *bytes = (uint8_t *)(uintptr_t)key, *data;
@@ -156,13 +161,16 @@ static bool is_known(struct engine *engine, const struct flow_key *key, uint64_t
 	size_t entry;
 	int hit = 0;
 
+	/* DPDK does a lookup in steps, one a call; it returns 0 until the last one. */
 	while (!rte_swx_table_learner_lookup(engine->known, engine->mailbox, now, &bytes, &action,
 					     &data, &entry, &hit))
 		;
 	return hit;
 }
 
-/* Report a heavy hitter, and remember it. */
+/* Report a heavy hitter, and remember it: DPDK adds the flow that was looked up last, so is_known()
+ * must have been called for this one. If there is no room, the sketch alone decides on its
+ * packets. */
 static void learn(struct engine *engine, const struct flow_key *key, uint64_t now)
 {
 	engine->reports[engine->report_count++ % REPORTS] =
@@ -212,6 +220,7 @@ static void mark(uint8_t *ip, uint32_t dscp)
 	ip[11] = (uint8_t)sum;
 }
 
+/* Queue a frame that leaves by a port. native_put() has seen to it that there is room. */
 static void put_out(struct engine *engine, unsigned int port, struct rte_mbuf *frame)
 {
 	struct queue *queue = &engine->out[port];
@@ -219,7 +228,7 @@ static void put_out(struct engine *engine, unsigned int port, struct rte_mbuf *f
 	queue->frames[(queue->first + queue->count++) % MOST_WAITING] = frame;
 }
 
-/* Count a frame, and drop it or put it out. */
+/* Count the frame `number` of those that wait, and drop it or put it out. */
 static void finish(struct engine *engine, const struct job *job, unsigned int number, uint64_t now)
 {
 	struct rte_mbuf *frame = engine->waiting[number];
@@ -268,6 +277,7 @@ static unsigned int native_put(struct engine *engine, unsigned int port, struct 
 {
 	unsigned int taken, room = BURST - engine->waiting_count;
 
+	/* All frames that wait may leave by the same port. */
 	for (unsigned int i = 0; i < PORTS; i++)
 		room = RTE_MIN(room, MOST_WAITING - engine->out[i].count - engine->waiting_count);
 	taken = RTE_MIN(count, room);

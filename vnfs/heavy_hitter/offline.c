@@ -9,6 +9,7 @@
 #include "../../dataplane/capture/damage.h"
 #include "../../dataplane/common/report.h"
 #include "../../dataplane/capture/left_out.h"
+#include "found.h"
 #include "score.h"
 #include "tool.h"
 
@@ -20,10 +21,11 @@ struct run {
 	const struct work *work;
 	struct engine *engine;
 	struct rte_mempool *pool;
-	FILE *output;
-	uint64_t put, forwarded, lost_reports;
-	uint64_t first_ns, epoch;
-	bool begun;
+	FILE *output; /* NULL: forwarded frames are not kept */
+	uint64_t put, forwarded, lost_reports; /* `put`: frames that the engine got */
+	uint64_t first_ns, epoch; /* time of the first frame, and number of the present window */
+	bool begun; /* there was a frame */
+	struct found found; /* flows that were printed in the present window */
 	struct left_out left_out; /* frames that have no score */
 };
 
@@ -36,12 +38,15 @@ static void print_reports(struct run *run)
 	struct report report;
 
 	while (run->work->type->report(run->engine, &report, &run->lost_reports)) {
+		if (found_add(&run->found, &report.key) != 1)
+			continue;
 		printf("{\"event\": \"heavy_hitter\", \"epoch\": %u, ", report.epoch);
 		print_key(stdout, &report.key);
 		puts("}");
 	}
 }
 
+/* Write the header of a pcap file, version 2.4. */
 static void write_header(FILE *out)
 {
 	const uint32_t header[6] = { PCAP_MAGIC_NS, 2 | 4 << 16, 0, 0, 1 << 18, LINK_ETHERNET };
@@ -106,27 +111,30 @@ static int drain(struct run *run)
 
 /* --- what enters it --- */
 
+/* Print the score of the epoch that ends, if one has begun. */
 static void print_score(struct run *run)
 {
-	if (run->work->score)
+	if (run->work->score && run->begun)
 		score_print(run->work, run->engine, run->epoch);
 }
 
-/* Begin another epoch if the time of a frame is in one. Returns 0, or -1 after complain(). */
+/* Begin another epoch if the time of a frame is in a later one. A frame that is earlier than its
+ * epoch counts in it: interfaces disorder frames. Before an epoch ends, all its frames leave the
+ * engine. Returns 0, or -1 after complain(). */
 static int enter_epoch(struct run *run, uint64_t time_ns)
 {
 	uint64_t epoch = run->work->first_epoch;
 
 	if (!run->begun)
 		run->first_ns = time_ns;
-	if (run->work->window_ns)
+	if (run->work->window_ns && time_ns > run->first_ns)
 		epoch += (time_ns - run->first_ns) / run->work->window_ns;
-	if (run->begun && epoch == run->epoch)
+	if (run->begun && epoch <= run->epoch)
 		return 0;
 	if (drain(run))
 		return -1;
-	if (run->begun)
-		print_score(run);
+	print_score(run);
+	found_clear(&run->found);
 	run->begun = true;
 	run->epoch = epoch;
 	run->work->type->set_epoch(run->engine, (uint32_t)epoch);
@@ -154,6 +162,7 @@ static int put(struct run *run, const struct frame *read)
 	return 0;
 }
 
+/* Take the capture through the engine. Returns 0, or -1 after complain(). */
 static int read_trace(struct run *run)
 {
 	struct frame frame;
@@ -171,12 +180,13 @@ static int read_trace(struct run *run)
 			return -1;
 		case CAPTURE_END:
 			return drain(run);
-		default:
+		default: /* damaged, which was complained about */
 			return -1;
 		}
 	}
 }
 
+/* Print row, column and count of the cells that are not 0. */
 static void print_cells(const struct work *work, struct engine *engine)
 {
 	const char *between = "";
@@ -210,6 +220,7 @@ static void print_end(struct run *run)
 	puts("}");
 }
 
+/* Open the capture, and the output if there is one. Returns 0, or -1 after complain(). */
 static int open_files(struct run *run)
 {
 	const struct work *work = run->work;
@@ -233,7 +244,8 @@ int offline_run(const struct work *work)
 	int status;
 
 	run.work = work;
-	if (open_files(&run) || !(run.pool = frames_create(FEW_FRAMES, MOST_FRAME_BYTES)))
+	if (open_files(&run) || found_open(&run.found) ||
+	    !(run.pool = frames_create(FEW_FRAMES, MOST_FRAME_BYTES)))
 		return 1;
 	run.engine = work->type->create(&work->settings, 0);
 	if (!run.engine)

@@ -43,7 +43,8 @@ static inline struct flow_key ipv6_key(const struct ip *ip)
 	};
 }
 
-/* Take the ports of a flow, if it has some. Returns false if they are cut off. */
+/* Take the ports of a flow, if it has some. Returns false if they are cut off, or if the IP header
+ * announces too few bytes for them. */
 static inline bool parse_ports(struct cursor cursor, const struct ip *ip, struct flow_key *key)
 {
 	enum header header = check_ports(cursor, ip);
@@ -53,7 +54,8 @@ static inline bool parse_ports(struct cursor cursor, const struct ip *ip, struct
 	return header == HEADER_TAKEN || header == HEADER_OTHER;
 }
 
-/* Take the key of the flow of an IP packet. Returns false if it is no packet to monitor. */
+/* Take the key of the flow of an IP packet. Returns false if it is no IP packet, or a damaged
+ * one. */
 static inline bool parse_ip(struct cursor cursor, uint16_t ethertype, struct parsed *parsed)
 {
 	struct ip ip;
@@ -121,6 +123,7 @@ static enum counter parse_tunnel(struct cursor cursor, struct parsed *parsed)
 	header = take_vxlan_gpe(&cursor);
 	if (header != HEADER_TAKEN)
 		return header == HEADER_TRUNCATED ? COUNT_TRUNCATED : COUNT_ENCAPSULATION;
+	/* The packet ends where UDP's length says; padding of the frame may follow. */
 	udp_bytes = be16(udp + 4);
 	if (udp_bytes > (size_t)(cursor.end - udp) || udp + udp_bytes < cursor.at)
 		return COUNT_TRUNCATED;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stands in for libpcap, which DPDK's ports to and from captures need: its static library needs
- * D-Bus and RDMA. No such port is ever made here, because the simulator's reader reads captures. */
+ * D-Bus and RDMA. No such port is ever made here, because dataplane/capture reads captures. */
 #include <stddef.h>
 
 #include <pcap/pcap.h>

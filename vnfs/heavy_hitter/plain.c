@@ -19,7 +19,7 @@ struct ethernet {
 	rte_be16_t type;
 } __attribute__((packed));
 
-static uint32_t addresses[MOST_ADDRESSES];
+static uint32_t addresses[MOST_ADDRESSES]; /* the host's own, in network order */
 static unsigned int address_count;
 
 int plain_learn_addresses(void)

@@ -7,16 +7,17 @@
 
 #include "settings.h"
 
-/* What each row hashes, in network order, as the P4 program does. */
+/* What each row hashes, in network order, as the P4 program does. `a` and `b` are the addresses of
+ * IPv4, or two hash values of a flow of IPv6. */
 struct row_key {
 	uint32_t salt, a, b, ports, protocol;
 };
 
-/* Words of a whole key with its salt: salt, four words of 64 bits, ports and protocol. */
+/* Words of 32 bits of a whole key: salt, four addresses' halves of 64 bits, ports and protocol. */
 #define FLOW_KEY_WORDS 11
 
-/* Put hash values in place of IPv6 addresses: two values of the whole key. A longer key would
- * cost each row twice as much. IPv4 addresses are hashed as they are. */
+/* Put two hash values of the whole key in place of IPv6 addresses, because a longer key would cost
+ * each row twice as much. Their salts are far from those of the rows. */
 static inline void rows_hash_ipv6(uint32_t seed, const struct flow_key *key,
 				  struct row_key *row_key)
 {
@@ -36,7 +37,7 @@ static inline void rows_hash_ipv6(uint32_t seed, const struct flow_key *key,
 	row_key->b = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
 }
 
-/* Return the key of a flow that each row hashes, without its salt. */
+/* Return the key of a flow that each row hashes. rows_column() sets its salt. */
 static inline struct row_key rows_key_of(uint32_t seed, const struct flow_key *key)
 {
 	struct row_key row_key = {
@@ -53,7 +54,7 @@ static inline struct row_key rows_key_of(uint32_t seed, const struct flow_key *k
 	return row_key;
 }
 
-/* Return the column of a flow in a row. */
+/* Return the column of a flow in a row. `key` gets the salt of the row. */
 static inline uint32_t rows_column(const struct settings *settings, struct row_key *key,
 				   uint32_t row)
 {

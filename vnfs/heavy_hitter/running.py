@@ -16,6 +16,7 @@ from sfcperf.vnfs.base import RunningFunction
 
 BINARY = "sfc-heavy-hitter"
 _NAMES = ("received", "forwarded", "dropped", "passed", "counted", "heavy", "unmonitored")
+"""Counters of packets that are called the same in the stats file."""
 
 
 class RunningHeavyHitter(StatsProcess, RunningFunction):
@@ -28,7 +29,8 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
     def launch(
         cls, name: str, host: Host, options: list[str], threshold: int, output: Path
     ) -> Self:
-        """Start sfc-heavy-hitter; `wait_ready` says when it works. `threshold`: packets. Raises
+        """Start sfc-heavy-hitter; `wait_ready` says when it works. `threshold`: packets, as in
+        `options`. `output`: file for the windows that it prints. Raises DeploymentError,
         EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
 
@@ -56,9 +58,9 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
 
 
 def flow_window(printed: Mapping[str, Any], threshold: int) -> FlowWindow:
-    """Make a FlowWindow of a window that the tool printed. The packets of a flow are those that the
-    sketch has of it: they may contain those of other flows, and lack those that were blocked. If
-    flows were lost, all packets of the window may be theirs."""
+    """Make a FlowWindow of a window that the tool printed. The packets of a flow are the sketch's
+    estimate: packets of other flows may be among them, and blocked packets are not. If flows were
+    lost, all packets of the window may be theirs."""
     lost = int(printed["lost"])
     return FlowWindow(
         start_ns=printed["start_ns"],
@@ -83,5 +85,5 @@ def flow_window(printed: Mapping[str, Any], threshold: int) -> FlowWindow:
         missing_flows=lost,
         missing_packets=printed["packets"] if lost else 0,
         residual_cells=0,
-        threshold_packets=threshold + 1,
+        threshold_packets=threshold + 1,  # a flow with as many as the threshold is not listed
     )

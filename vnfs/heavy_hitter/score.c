@@ -23,9 +23,10 @@ struct flow_count {
 
 /* A hash table with open addressing, of all flows of an epoch. */
 static struct flow_count *flows;
-static size_t places, used;
+static size_t places, used; /* places of the table, and those with a flow */
 
-/* Return the place of a flow, or the free one where it belongs. */
+/* Return the place of a flow, or the free one where it belongs. `size`: places of the table, a
+ * power of two. */
 static struct flow_count *place(struct flow_count *table, size_t size, const struct flow_key *key)
 {
 	size_t at = rte_jhash(key, sizeof(*key), SEED) & (size - 1);
@@ -35,7 +36,7 @@ static struct flow_count *place(struct flow_count *table, size_t size, const str
 	return &table[at];
 }
 
-/* Double the table. Returns 0, or -1 after complain(). */
+/* Double the table, or make the first one. Returns 0, or -1 after complain(). */
 static int grow(void)
 {
 	size_t size = places ? 2 * places : FEWEST_PLACES;
@@ -54,7 +55,8 @@ static int grow(void)
 	return 0;
 }
 
-/* Return where the parser stopped, for the reason why a frame is left out. */
+/* Return how far the parser could read a frame that is left out: left_out_count() tells the reason
+ * by it. */
 static struct network reached(const struct taken *frame, const struct parsed *parsed)
 {
 	if (parsed->nsh || parsed->tunnel)
@@ -91,8 +93,9 @@ int score_count(const struct taken *frame, bool nsh_only, struct left_out *left_
 void score_print(const struct work *work, struct engine *engine, uint64_t epoch)
 {
 	const uint32_t threshold = work->settings.threshold;
-	uint64_t packets = 0, under = 0, heavy = 0, found = 0, wrong = 0;
-	double relative = 0;
+	uint64_t packets = 0, underestimated = 0, heavy = 0, true_positives = 0,
+		 false_positives = 0;
+	double relative_errors = 0;
 
 	for (size_t i = 0; i < places; i++) {
 		const struct flow_count *flow = &flows[i];
@@ -101,18 +104,18 @@ void score_print(const struct work *work, struct engine *engine, uint64_t epoch)
 		if (!flow->packets)
 			continue;
 		estimated = sketch_estimate(work, engine, &flow->key);
-		relative += ((double)estimated - flow->packets) / flow->packets;
+		relative_errors += ((double)estimated - flow->packets) / flow->packets;
 		packets += flow->packets;
-		under += estimated < flow->packets;
+		underestimated += estimated < flow->packets;
 		heavy += flow->packets > threshold;
-		found += flow->packets > threshold && estimated > threshold;
-		wrong += flow->packets <= threshold && estimated > threshold;
+		true_positives += flow->packets > threshold && estimated > threshold;
+		false_positives += flow->packets <= threshold && estimated > threshold;
 	}
 	printf("{\"event\": \"score\", \"epoch\": %lu, \"packets\": %lu, \"flows\": %zu, "
 	       "\"average_relative_error\": %.9g, \"underestimated\": %lu, \"heavy_hitters\": %lu, "
 	       "\"true_positives\": %lu, \"false_positives\": %lu}\n",
-	       epoch, packets, used, used ? relative / (double)used : 0, under, heavy, found,
-	       wrong);
+	       epoch, packets, used, used ? relative_errors / (double)used : 0, underestimated,
+	       heavy, true_positives, false_positives);
 	if (places)
 		memset(flows, 0, places * sizeof(*flows));
 	used = 0;

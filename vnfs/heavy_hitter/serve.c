@@ -12,8 +12,8 @@
 
 #define NS_PER_MS 1000000LL
 
+/* Names of the counters from IO_OVERSIZE on. */
 static const char *const io_names[IO_COUNTERS] = {
-	[IO_PASSED] = "passed",
 	[IO_OVERSIZE] = "oversize",
 	[IO_TTL_EXCEEDED] = "ttl_exceeded",
 	[IO_QUEUE_FULL] = "queue_full",
@@ -21,9 +21,9 @@ static const char *const io_names[IO_COUNTERS] = {
 };
 
 static const struct work *work;
-static unsigned long windows;
-static uint64_t findings;
-static uint64_t began_ns;
+static unsigned long windows; /* windows that have ended */
+static uint64_t findings; /* heavy hitters of these windows, lost ones included */
+static uint64_t began_ns; /* Unix time at which the present window began */
 
 /* --- counters --- */
 
@@ -52,7 +52,8 @@ static uint64_t print_drops(FILE *out)
 	return dropped;
 }
 
-static void report_counters(bool print)
+/* Write the counters to the stats file. */
+static void report_counters(void)
 {
 	/* The engine has counted frames that could not be sent as forwarded. */
 	uint64_t forwarded, unsent = live_io_counter(IO_TX_FAILED), dropped;
@@ -70,11 +71,12 @@ static void report_counters(bool print)
 	for (unsigned int i = 0; i < live_threads(); i++)
 		fprintf(out, "%s%lu", i ? ", " : "", live_forwarded(i));
 	fputs("]", out);
-	stats_end(print);
+	stats_end(false);
 }
 
 /* --- windows --- */
 
+/* Sums over all threads, of one window. */
 struct totals {
 	uint64_t monitored, unmonitored, lost, findings;
 };
@@ -100,7 +102,8 @@ static void take_window(const struct window *window, void *context)
 	totals->lost += window->lost;
 }
 
-/* End the window, and print it. Returns 0, or -1 after complain(). */
+/* End the window, and print it. `asked`: by a signal, not by time. Returns 0, or -1 after
+ * complain(). */
 static int end_window(bool asked)
 {
 	uint64_t ended_ns = clock_ns(CLOCK_REALTIME);
@@ -136,6 +139,7 @@ static int next_signal(const sigset_t *signals, uint64_t end_ns)
 	return left_ns > 0 ? signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1) : 0;
 }
 
+/* Serve signals and end windows until SIGTERM or SIGINT. Returns the exit status. */
 static int serve(const sigset_t *signals)
 {
 	uint64_t window_ns = work->window_ns;
@@ -146,7 +150,7 @@ static int serve(const sigset_t *signals)
 		int taken = next_signal(signals, end_ns);
 
 		if (taken == SIGUSR1) {
-			report_counters(false);
+			report_counters();
 			continue;
 		}
 		if (end_window(taken != 0))
@@ -171,10 +175,11 @@ int serve_run(const struct work *asked, const struct live *live, const sigset_t 
 	printf("{\"event\": \"ready\", \"engine\": \"%s\", \"threads\": %u}\n", work->type->name,
 	       live_threads());
 	fflush(stdout);
-	report_counters(false);
+	/* Whoever started the tool takes counters in the stats file for a sign that it forwards. */
+	report_counters();
 	status = serve(signals);
 	live_stop();
 	if (!status)
-		report_counters(false);
+		report_counters();
 	return status;
 }

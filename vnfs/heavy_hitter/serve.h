@@ -6,6 +6,6 @@
 
 #include "live.h"
 
-/* Forward between interfaces until SIGTERM. Returns the exit status. The stats file must be
- * open, and SIGUSR2 must be among the signals. */
+/* Forward between interfaces until SIGTERM or SIGINT. Returns the exit status. The stats file must
+ * be open, and SIGUSR2 must be among the signals. */
 int serve_run(const struct work *work, const struct live *live, const sigset_t *signals);

@@ -7,8 +7,10 @@
 
 #define MOST_ROWS 8
 
+/* What happens to the packets of a heavy hitter. */
 enum on_heavy { ON_HEAVY_BLOCK, ON_HEAVY_REPORT, ON_HEAVY_MARK };
 
+/* What an engine counts: frames. */
 enum counter {
 	COUNT_FORWARDED,
 	COUNT_COUNTED, /* counted by the sketch */
@@ -57,5 +59,5 @@ struct flow_key {
 /* Reports that a flow was found to be a heavy hitter. */
 struct report {
 	struct flow_key key;
-	uint32_t epoch;
+	uint32_t epoch; /* number of the window */
 };

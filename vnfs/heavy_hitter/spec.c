@@ -2,7 +2,10 @@
 /* Reads the program of an SWX pipeline. DPDK itself reads such files only to write C for a
  * compiler (rte_swx_pipeline_codegen), which then needs headers that are not installed. Here,
  * the public functions are called that this C would call. Only what p4c-dpdk writes for a
- * program with learner tables and registers is understood. */
+ * program with learner tables and registers is understood.
+ *
+ * Functions that read a statement begin behind its first line, which is in `words`. They return 0,
+ * -1 after complain(), or a smaller number: DPDK's error. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,17 +17,19 @@
 
 #define MOST_WORDS 16
 #define MOST_LINES 4096 /* most lines of a block */
+#define MOST_PARTS 16 /* most fields, actions and timeouts of a learner */
 #define LINE_BYTES 512
 
+/* A file that is being read, and its present line. */
 struct reader {
-	struct rte_swx_pipeline *pipeline;
+	struct rte_swx_pipeline *pipeline; /* gets what is read */
 	const char *path;
 	const struct spec_size *sizes;
 	FILE *file;
-	unsigned int line;
-	char text[LINE_BYTES];
+	unsigned int line; /* its number */
+	char text[LINE_BYTES]; /* cut into words */
 	char *words[MOST_WORDS];
-	unsigned int count;
+	unsigned int count; /* of the words */
 };
 
 /* Complain about the line. Returns -1, for the caller to return. */
@@ -34,7 +39,7 @@ static int wrong(const struct reader *reader, const char *what)
 	return -1;
 }
 
-/* Read the next line that has words. Returns false at the end of the file. */
+/* Read the next line that has words, and split it. Returns false at the end of the file. */
 static bool next_line(struct reader *reader)
 {
 	while (fgets(reader->text, sizeof(reader->text), reader->file)) {
@@ -57,7 +62,7 @@ static bool is(const struct reader *reader, unsigned int place, const char *word
 	return place < reader->count && strcmp(reader->words[place], word) == 0;
 }
 
-/* Return the size of a table or register array: `size`, unless another one is asked for. */
+/* Return the size of a learner or register array: `size`, unless another one is asked for. */
 static uint32_t size_of(const struct reader *reader, const char *name, uint32_t size)
 {
 	for (const struct spec_size *one = reader->sizes; one->name; one++) {
@@ -70,9 +75,9 @@ static uint32_t size_of(const struct reader *reader, const char *name, uint32_t 
 	return size;
 }
 
-/* Read the lines up to the closing brace, their words joined by single blanks. The caller frees
- * them. Returns 0, or -1 after complain(). */
-static int read_block(struct reader *reader, char **lines, unsigned int *count)
+/* Read the lines up to the closing brace, at most `most`, their words joined by single blanks.
+ * Returns 0, or -1 after complain(). The caller frees the lines with free_block(), in both cases. */
+static int read_block(struct reader *reader, char **lines, unsigned int most, unsigned int *count)
 {
 	*count = 0;
 	while (next_line(reader)) {
@@ -80,7 +85,7 @@ static int read_block(struct reader *reader, char **lines, unsigned int *count)
 
 		if (is(reader, 0, "}"))
 			return 0;
-		if (*count == MOST_LINES)
+		if (*count == most)
 			return wrong(reader, "the block is too long");
 		for (unsigned int i = 0; i < reader->count; i++) {
 			strcat(joined, i ? " " : "");
@@ -97,7 +102,8 @@ static void free_block(char **lines, unsigned int count)
 		free(lines[i]);
 }
 
-/* Read a field, "bit<32> name" or "varbit<320> name". Its name then stands in `line`. */
+/* Read a field, "bit<32> name" or "varbit<320> name"; `*variable` becomes 1 for the latter, else 0.
+ * The name of the field is kept in `line`. Returns 0, or -1 after complain(). */
 static int read_field(const struct reader *reader, char *line, struct rte_swx_field_params *field,
 		      int *variable)
 {
@@ -111,6 +117,7 @@ static int read_field(const struct reader *reader, char *line, struct rte_swx_fi
 	return 0;
 }
 
+/* Read `struct NAME {`, a field in each line, `}`. */
 static int read_struct(struct reader *reader)
 {
 	static struct rte_swx_field_params fields[MOST_LINES];
@@ -120,7 +127,7 @@ static int read_struct(struct reader *reader)
 	unsigned int count;
 
 	snprintf(name, sizeof(name), "%s", reader->words[1]);
-	if (read_block(reader, lines, &count))
+	if (read_block(reader, lines, MOST_LINES, &count))
 		goto end;
 	for (unsigned int i = 0; i < count; i++)
 		if (read_field(reader, lines[i], &fields[i], &variable))
@@ -132,6 +139,7 @@ end:
 	return status;
 }
 
+/* Read `action NAME args none {`, an instruction in each line, `}`. */
 static int read_action(struct reader *reader)
 {
 	static char *lines[MOST_LINES];
@@ -142,20 +150,21 @@ static int read_action(struct reader *reader)
 	snprintf(name, sizeof(name), "%s", reader->words[1]);
 	if (!is(reader, 3, "none"))
 		return wrong(reader, "an action has arguments");
-	if (!read_block(reader, lines, &count))
+	if (!read_block(reader, lines, MOST_LINES, &count))
 		status = rte_swx_pipeline_action_config(reader->pipeline, name, NULL,
 							(const char **)lines, count);
 	free_block(lines, count);
 	return status;
 }
 
+/* Read `apply {`, an instruction in each line, `}`. */
 static int read_apply(struct reader *reader)
 {
 	static char *lines[MOST_LINES];
 	unsigned int count;
 	int status = -1;
 
-	if (!read_block(reader, lines, &count))
+	if (!read_block(reader, lines, MOST_LINES, &count))
 		status = rte_swx_pipeline_instructions_config(reader->pipeline,
 							      (const char **)lines, count);
 	free_block(lines, count);
@@ -173,19 +182,21 @@ static int read_regarray(struct reader *reader)
 						strtoull(reader->words[5], NULL, 0));
 }
 
+/* A learner table: it gets entries from the pipeline. */
 struct learner {
 	char name[RTE_SWX_NAME_SIZE];
 	char default_action[RTE_SWX_NAME_SIZE];
-	char *fields[MOST_WORDS], *actions[MOST_WORDS];
+	char *fields[MOST_PARTS], *actions[MOST_PARTS]; /* fields of the key */
 	unsigned int field_count, action_count, timeout_count;
-	int in_table[MOST_WORDS], is_default[MOST_WORDS];
-	uint32_t size, timeouts[MOST_WORDS];
+	int in_table[MOST_PARTS], is_default[MOST_PARTS]; /* of actions: for entries, for misses */
+	uint32_t size, timeouts[MOST_PARTS];
 };
 
+/* Read `timeout {`, a number of seconds in each line, `}`. */
 static int read_timeouts(struct reader *reader, struct learner *learner)
 {
 	while (next_line(reader) && !is(reader, 0, "}")) {
-		if (learner->timeout_count == MOST_WORDS)
+		if (learner->timeout_count == MOST_PARTS)
 			return wrong(reader, "too many timeouts");
 		learner->timeouts[learner->timeout_count++] =
 			(uint32_t)strtoul(reader->words[0], NULL, 0);
@@ -193,7 +204,8 @@ static int read_timeouts(struct reader *reader, struct learner *learner)
 	return 0;
 }
 
-/* Split an action from @tableonly or @defaultonly behind it. */
+/* Split an action from @tableonly or @defaultonly behind it. Without either it may be both: of
+ * entries, and the default action. */
 static void split_action(struct learner *learner, unsigned int place)
 {
 	char *word = strchr(learner->actions[place], ' ');
@@ -204,12 +216,13 @@ static void split_action(struct learner *learner, unsigned int place)
 		*word = '\0';
 }
 
+/* Read a line of a learner, and the block that begins in it if one does. */
 static int read_learner_line(struct reader *reader, struct learner *learner)
 {
 	if (is(reader, 0, "key"))
-		return read_block(reader, learner->fields, &learner->field_count);
+		return read_block(reader, learner->fields, MOST_PARTS, &learner->field_count);
 	if (is(reader, 0, "actions")) {
-		if (read_block(reader, learner->actions, &learner->action_count))
+		if (read_block(reader, learner->actions, MOST_PARTS, &learner->action_count))
 			return -1;
 		for (unsigned int i = 0; i < learner->action_count; i++)
 			split_action(learner, i);
@@ -247,6 +260,7 @@ static int configure_learner(struct reader *reader, struct learner *learner)
 					       learner->timeout_count);
 }
 
+/* Read `learner NAME {`, its parts, `}`. */
 static int read_learner(struct reader *reader)
 {
 	struct learner learner = { 0 };
@@ -262,6 +276,7 @@ static int read_learner(struct reader *reader)
 	return status;
 }
 
+/* Read the statement that begins in the present line. */
 static int read_statement(struct reader *reader)
 {
 	const char *const *words = (const char *const *)reader->words;
@@ -298,22 +313,22 @@ int spec_configure(struct rte_swx_pipeline *pipeline, const char *path,
 		return -1;
 	}
 	while (!status && next_line(&reader)) {
-		if (reader.words[0][0] == ';')
+		if (reader.words[0][0] == ';') /* a comment */
 			continue;
 		status = read_statement(&reader);
-		if (status < -1)
+		if (status < -1) /* nobody has complained yet */
 			wrong(&reader, "DPDK refuses what ends here");
 	}
 	fclose(reader.file);
 	return status ? -1 : 0;
 }
 
-/* Write the file with other sizes. Returns a file that is gone when it is closed; NULL if that
- * fails. */
+/* Copy the file with the sizes that are asked for. Returns the copy, a temporary file that is gone
+ * when it is closed; NULL if there can be none. */
 static FILE *resized(struct reader *reader)
 {
 	FILE *copy = tmpfile();
-	char name[RTE_SWX_NAME_SIZE] = "";
+	char name[RTE_SWX_NAME_SIZE] = ""; /* of the learner that was met last */
 
 	while (copy && next_line(reader)) {
 		if (is(reader, 0, "learner"))

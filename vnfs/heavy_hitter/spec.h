@@ -18,6 +18,6 @@ struct spec_size {
 int spec_configure(struct rte_swx_pipeline *pipeline, const char *path,
 		   const struct spec_size *sizes);
 
-/* Write C that can be compiled to a library of the pipeline, which needs DPDK's internal
- * headers. Returns 0, or -1 after complain(). */
+/* Write the C of a library that runs the pipeline. Compiling it needs DPDK's internal headers.
+ * Returns 0, or -1 after complain(). */
 int spec_generate(const char *path, const struct spec_size *sizes, const char *code_path);

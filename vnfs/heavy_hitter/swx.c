@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Engine `swx`: runs the P4 program in a pipeline of DPDK. */
+/* Engine `swx`: runs the P4 program in a pipeline of DPDK. engine.h says what the functions
+ * swx_...() do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,15 +63,15 @@ static const char *const report_arrays[REPORT_WORDS] = {
 struct engine {
 	struct rte_swx_pipeline *pipeline;
 	struct rte_swx_ctl_pipeline *control;
-	struct rte_ring *in[PORTS], *out[PORTS];
+	struct rte_ring *in[PORTS], *out[PORTS]; /* frames on their way to and from the pipeline */
 	struct settings settings;
 	uint64_t epoch;
-	uint64_t reports_taken;
-	uint32_t passes;
+	uint64_t reports_taken; /* since the start */
+	uint32_t passes; /* PASSES_INTERPRETED or PASSES_GENERATED */
 	char name[16];
 };
 
-/* List the sizes that replace those of the program. */
+/* List the sizes that replace those of the program: of all rows of the sketch, and of the table. */
 static void sizes_of(const struct settings *settings, struct spec_size sizes[3])
 {
 	sizes[0] = (struct spec_size){ "row_*", settings->columns };
@@ -88,6 +89,7 @@ int swx_generate(const struct settings *settings, const char *code_path)
 
 /* --- ports --- */
 
+/* Create a ring for frames. `way`: "in" or "out". Returns NULL after complain(). */
 static struct rte_ring *create_ring(const struct engine *engine, const char *way, unsigned int port,
 				    unsigned int frames)
 {
@@ -101,6 +103,8 @@ static struct rte_ring *create_ring(const struct engine *engine, const char *way
 	return ring;
 }
 
+/* Create the rings. Frames may leave by a port where none come in. Returns 0, or -1 after
+ * complain(). */
 static int create_rings(struct engine *engine)
 {
 	for (unsigned int i = 0; i < engine->settings.ports; i++)
@@ -112,6 +116,7 @@ static int create_rings(struct engine *engine)
 	return 0;
 }
 
+/* Tell the pipeline its rings. Returns 0, or a negative number after complain(). */
 static int configure_ports(struct engine *engine)
 {
 	int status = 0;
@@ -134,6 +139,7 @@ static int configure_ports(struct engine *engine)
 
 /* --- the pipeline --- */
 
+/* Build the pipeline from the program's file. Returns 0, or a negative number after complain(). */
 static int build_interpreted(struct engine *engine)
 {
 	struct spec_size sizes[3];
@@ -155,9 +161,11 @@ static int build_interpreted(struct engine *engine)
 	return status;
 }
 
+/* Build the pipeline from a library of generated code, which has all but the ports. Returns 0, or a
+ * negative number after complain(). */
 static int build_generated(struct engine *engine)
 {
-	FILE *ports = tmpfile();
+	FILE *ports = tmpfile(); /* DPDK reads the ports from a file */
 	int status = -1;
 
 	if (!ports) {
@@ -180,6 +188,7 @@ static int build_generated(struct engine *engine)
 	return status;
 }
 
+/* Write to a register array of the program. The places are the enumerators above. */
 static void write_setting(struct engine *engine, uint32_t setting, uint64_t value)
 {
 	rte_swx_ctl_pipeline_regarray_write(engine->pipeline, "settings_0", setting, value);
@@ -199,10 +208,10 @@ static void swx_set_epoch(struct engine *engine, uint32_t epoch)
 {
 	engine->epoch = epoch;
 	write_wide(engine, WIDE_EPOCH, (uint64_t)epoch << 32);
-	write_wide(engine, WIDE_NEXT, (uint64_t)epoch << 32 | 1);
+	write_wide(engine, WIDE_NEXT, (uint64_t)epoch << 32 | 1); /* a cell with one packet */
 }
 
-/* Write the settings to the registers of the program. */
+/* Write the settings to the registers of the program. Returns 0, or -1 after complain(). */
 static int apply(struct engine *engine)
 {
 	const struct settings *settings = &engine->settings;
@@ -243,8 +252,10 @@ static struct engine *swx_create(const struct settings *settings, unsigned int n
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 
-	if (!engine)
+	if (!engine) {
+		complain("no memory for an engine");
 		return NULL;
+	}
 	engine->settings = *settings;
 	snprintf(engine->name, sizeof(engine->name), "swx-%u", number);
 	if (create_rings(engine) ||
@@ -293,6 +304,7 @@ static unsigned int swx_get(struct engine *engine, unsigned int port, struct rte
 
 /* --- control --- */
 
+/* Return a register; 0 if there is none. */
 static uint64_t read_register(struct engine *engine, const char *array, uint32_t place)
 {
 	uint64_t value = 0;

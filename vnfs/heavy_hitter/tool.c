@@ -11,7 +11,7 @@
 #include "rows.h"
 #include "tool.h"
 
-#define CACHED 256
+#define CACHED 256 /* free frames that each thread keeps for itself */
 #define LINK_ETHERNET 1
 
 const char *const counter_names[COUNTS] = {
@@ -31,6 +31,7 @@ const char *const counter_names[COUNTS] = {
 	[COUNT_ENCAPSULATION] = "encapsulation",
 };
 
+/* Print an IP address as the member `name`. Of IPv4, `low` has it all. */
 static void print_address(FILE *out, const char *name, unsigned int version, uint64_t high,
 			  uint64_t low)
 {

@@ -8,20 +8,20 @@
 #include "../../dataplane/capture/capture.h"
 #include "engine.h"
 
+/* What the options ask for. */
 struct work {
 	const struct engine_type *type;
 	struct settings settings;
-	const char *trace; /* a capture */
-	uint64_t most_frames; /* so many frames of it are taken */
+	const char *trace; /* a capture; NULL: frames come from interfaces */
+	uint64_t most_frames; /* at most so many frames of it are taken */
 	const char *output; /* file for the frames that were forwarded; NULL: they are not kept */
 	uint64_t window_ns; /* length of a window; 0: windows do not end by time */
-	uint64_t first_epoch;
+	uint64_t first_epoch; /* number of the first window */
 	bool cells; /* print the cells of the last epoch */
 	bool score; /* print how right each epoch's estimates are */
 	/* Synthetic traffic */
 	uint64_t repeat_ms; /* how long the trace is repeated; 0: it is taken once */
-	uint32_t
-		frame_bytes; /* shorter ones get zeros behind them, without the checksum of Ethernet */
+	uint32_t frame_bytes; /* least length, without FCS: shorter frames get zeros behind them */
 };
 
 /* Take a capture through the engine, by its own clock, and print reports, cells and counters.
@@ -35,6 +35,7 @@ int measure_run(const struct work *work, const struct cpu_list *cpus);
 /* Print the fields of a flow's key as members of a JSON object. */
 void print_key(FILE *out, const struct flow_key *key);
 
+/* What the counters are called in JSON. */
 extern const char *const counter_names[COUNTS];
 
 /* Return the packets of a flow in the present epoch, as the sketch estimates them. */
@@ -46,6 +47,7 @@ void print_counters(FILE *out, const struct engine_type *type, struct engine *en
 
 #define MOST_FRAME_BYTES 1600
 
+/* A frame of a capture, from its Ethernet header on. */
 struct taken {
 	uint8_t *data; /* valid until the next one is taken */
 	uint32_t bytes;
@@ -58,7 +60,7 @@ bool frame_take(const struct capture *capture, const struct frame *read, struct 
 /* Make a frame with a copy of these bytes. Returns NULL after complain(). */
 struct rte_mbuf *frame_create(struct rte_mempool *pool, const uint8_t *data, uint32_t bytes);
 
-#define FEW_FRAMES 4095
+#define FEW_FRAMES 4095 /* enough for one engine */
 
-/* Make a pool for so many frames of so many bytes. Returns NULL after complain(). */
+/* Make a pool for `count` frames of up to `room` bytes each. Returns NULL after complain(). */
 struct rte_mempool *frames_create(unsigned int count, unsigned int room);

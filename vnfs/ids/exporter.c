@@ -26,10 +26,11 @@
 #define FINISH_MS 500
 #define CLOSE_MS 700
 
+/* The way from a worker to the exporting thread. */
 struct lane {
 	struct ring ring;
-	bool finishing;
-	int waited_ms;
+	bool finishing; /* the worker may wait for room */
+	int waited_ms; /* in all */
 };
 
 static struct lane lanes[MAX_THREADS];
@@ -46,7 +47,8 @@ static int started_event = -1; /* 1: the thread works; 2: it does not */
 
 /* --- the workers' side --- */
 
-/* Put a record into the ring of a worker. If the ring is full, the record is lost and counted. */
+/* Put a record into the ring of a worker. If the ring is full, the record is lost and counted;
+ * before, a worker that is finishing waits, for FINISH_MS in all. */
 static void put(void *context, const struct record *record)
 {
 	uint64_t sequence = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
@@ -110,6 +112,7 @@ static unsigned int export_some(struct lane *lane)
 	return count;
 }
 
+/* Send some records of each worker. Returns how many. */
 static unsigned int export_all(void)
 {
 	unsigned int count = 0;
@@ -164,6 +167,7 @@ static int enter_management_netns(void)
 	return status;
 }
 
+/* The exporting thread. At the end it sends what is in the rings. */
 static void *export(void *unused)
 {
 	/* librdkafka's threads are started from this one, so they are in the same namespace. */
@@ -173,8 +177,8 @@ static void *export(void *unused)
 	eventfd_write(started_event, works ? 1 : 2);
 	if (!works)
 		return NULL;
-	for (unsigned int looks = 0;; looks++) {
-		bool end = stopping;
+	for (unsigned int looks = 0;; looks++) { /* looks since there were records */
+		bool end = stopping; /* before the look, so that it sees all records */
 		unsigned int count = export_all();
 		bool answers_wait = sink->serve();
 
@@ -182,7 +186,7 @@ static void *export(void *unused)
 			looks = 0;
 		else if (end)
 			break;
-		if (count < BURST)
+		if (count < BURST) /* else more may be there */
 			wait_for_records(answers_wait, looks);
 	}
 	sink->close(CLOSE_MS);
@@ -216,7 +220,7 @@ int exporter_start(const struct exporter_settings *wanted, unsigned int workers)
 		return -1;
 	}
 	pthread_setname_np(thread, EXPORTER_NAME);
-	eventfd_read(started_event, &started);
+	eventfd_read(started_event, &started); /* waits for the thread */
 	return started == 1 ? 0 : -1;
 }
 

@@ -16,7 +16,8 @@ struct exporter_settings {
 	const char *management_netns; /* NULL: the broker is reached from the tool's own */
 };
 
-/* Start the thread. The broker need not be there. Returns 0, or -1 after complain(). */
+/* Start the thread, and wait until it works. The broker need not be there. Returns 0, or -1 after
+ * complain(). */
 int exporter_start(const struct exporter_settings *settings, unsigned int workers);
 
 /* Return where the records of a worker go. Its put() never waits: a record that finds the ring

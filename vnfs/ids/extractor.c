@@ -24,7 +24,7 @@ void extractor_close(struct extractor *extractor)
 	table_close(&extractor->table);
 }
 
-/* Make a record of what was counted, and reset that. */
+/* Make a record of what was counted, and begin to count anew. */
 static void put(struct extractor *extractor, const struct flow *flow, struct accumulator *counted,
 		bool early)
 {
@@ -74,10 +74,11 @@ void extractor_advance(struct extractor *extractor, uint64_t now_ns)
 		return;
 	}
 	set_time(extractor, now_ns);
+	/* A window has ended, which all flows may have been in. */
 	extractor->next_place = 0;
 }
 
-/* Begin a flow with its first packet. It ends when a whole window has passed without one. */
+/* Begin a flow with its first packet, or begin a known one anew. */
 static void begin(struct extractor *extractor, struct flow *flow, const struct packet *packet)
 {
 	flow->first_source = packet->source;
@@ -87,13 +88,14 @@ static void begin(struct extractor *extractor, struct flow *flow, const struct p
 	accumulator_reset(&flow->early);
 }
 
-/* Did the flow begin in this pane, and has had no record? Then it is counted for its client. */
+/* Is the flow counted for its client: did it begin in this pane, and has it had no record? */
 static bool is_unreported(const struct extractor *extractor, const struct flow *flow)
 {
 	return extractor->settings.early_flows && !flow->early_made &&
 	       flow->early.first_ns + extractor->settings.slide_ns >= extractor->pane_end_ns;
 }
 
+/* Has a whole window passed without a packet of the flow? */
 static bool has_ended(const struct extractor *extractor, const struct flow *flow)
 {
 	return extractor->pane - flow->last_pane > extractor->settings.panes;
@@ -111,7 +113,7 @@ static struct flow *new_flow(struct extractor *extractor, const struct packet *p
 		put_all(extractor, victim);
 		if (is_unreported(extractor, victim))
 			sources_remove(&extractor->sources, victim);
-		if (!has_ended(extractor, victim))
+		if (!has_ended(extractor, victim)) /* else it would have been removed soon */
 			counter_add(&extractor->evicted, 1);
 		table_remove(&extractor->table, victim);
 		flow = table_add(&extractor->table, &packet->key, hash);
@@ -168,7 +170,7 @@ static void add_early(struct extractor *extractor, struct flow *flow, const stru
 		put_early(extractor, flow);
 }
 
-/* End all windows and flows, and begin anew: the clock was set. */
+/* End all windows and flows, because the clock was set. The time is 0 until the next packet. */
 static void restart(struct extractor *extractor)
 {
 	extractor_finish(extractor);
@@ -193,6 +195,7 @@ void extractor_add(struct extractor *extractor, const struct packet *packet)
 		uint64_t name = extractor->pane + i;
 		struct accumulator *window = &flow->windows[name % panes];
 
+		/* An earlier window that has had this place is closed. */
 		if (window->packets && window->window != name)
 			put(extractor, flow, window, false);
 		window->window = name;
@@ -205,6 +208,7 @@ void extractor_prefetch_index(const struct extractor *extractor, const struct pa
 	table_prefetch(&extractor->table, table_hash(&extractor->table, &packet->key));
 }
 
+/* Have so many bytes fetched, to be written. */
 static void prefetch(const void *start, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += CACHE_LINE)
@@ -219,6 +223,7 @@ void extractor_prefetch_flow(const struct extractor *extractor, const struct pac
 	const struct accumulator *window =
 		&flow->windows[extractor->pane % extractor->settings.panes];
 
+	/* Few packets need what is behind these parts. */
 	prefetch(flow, offsetof(struct flow, early));
 	prefetch(window, offsetof(struct accumulator, active));
 }

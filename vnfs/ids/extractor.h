@@ -2,9 +2,9 @@
 /*
  * Extraction: packets in, records of flows out. One extractor is one thread's.
  *
- * Time is divided into panes of `slide_ns`, counted from the epoch of Unix time; a window is as long
- * as `panes` of them, and one ends with each pane. A window is named by the pane with which it ends,
- * so that a packet of pane p belongs to the windows p to p + panes - 1.
+ * Time is divided into panes of `slide_ns`, counted from the epoch of Unix time. A window is as
+ * long as `panes` of them, and one ends with each pane. A window is named by the number of the pane
+ * with which it ends, so that a packet of pane p belongs to the windows p to p + panes - 1.
  */
 #pragma once
 
@@ -18,9 +18,10 @@ struct extractor_settings {
 	uint32_t early_flows; /* 0: early records only after early_packets */
 };
 
+/* What was counted of a flow in a window, or for its early record. */
 struct record {
 	struct flow_key key;
-	uint8_t first_source;
+	uint8_t first_source; /* the end of the key that sent the flow's first packet, the client */
 	bool early;
 	struct accumulator counted;
 };
@@ -64,11 +65,13 @@ void extractor_add(struct extractor *extractor, const struct packet *packet);
 void extractor_prefetch_index(const struct extractor *extractor, const struct packet *packet);
 void extractor_prefetch_flow(const struct extractor *extractor, const struct packet *packet);
 
-/* Set the time: no packet from before is to come. */
+/* Set the time: no packet from before is to come. An earlier time than the present one has no
+ * effect. */
 void extractor_advance(struct extractor *extractor, uint64_t now_ns);
 
-/* Make the records of windows that are closed, of at most so many places of the table. Returns
- * true if more are to come. */
+/* Go on through the table, by so many places at most: make the records of windows that are closed,
+ * and remove flows that have ended. It stops where the outlet has no room. Returns true if places
+ * are left. */
 bool extractor_step(struct extractor *extractor, uint32_t places);
 
 /* End all windows, and make their records: no packets follow. */

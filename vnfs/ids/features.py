@@ -17,6 +17,7 @@ PLACES = 16
 FLOWTBAG = "flowtbag"
 NETMATE = "flowtbag, after NetMate's module `flowstats`"
 OWN = "SFCPerf"
+"""Sources of features."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Feature:
 
 
 def _ends() -> list[Feature]:
+    """Return the columns that name the flow: its two ends, and the protocol."""
     return [
         Feature(
             "srcip", "", "IP address of the client, which sent the flow's first packet.", FLOWTBAG
@@ -44,15 +46,16 @@ def _ends() -> list[Feature]:
 
 
 def _totals() -> list[Feature]:
-    found = []
+    """Return packets and bytes of each direction."""
+    totals = []
     for letter, way in (("f", "from the client"), ("b", "from the server")):
-        found += [
+        totals += [
             Feature(f"total_{letter}packets", "packets", f"Packets {way}.", NETMATE),
             Feature(
                 f"total_{letter}volume", "bytes", f"Sum of their IP packet lengths, {way}.", NETMATE
             ),
         ]
-    return found
+    return totals
 
 
 def _spread(name: str, unit: str, quantity: str) -> list[Feature]:
@@ -72,6 +75,7 @@ def _spread(name: str, unit: str, quantity: str) -> list[Feature]:
 
 
 def _spreads() -> list[Feature]:
+    """Return the features of lengths and times."""
     return [
         *_spread("fpktl", "bytes", "IP packet length from the client"),
         *_spread("bpktl", "bytes", "IP packet length from the server"),
@@ -84,6 +88,7 @@ def _spreads() -> list[Feature]:
 
 
 def _subflows() -> list[Feature]:
+    """Return packets and bytes of each direction, per sub-flow."""
     return [
         Feature(
             f"sflow_{letter}{what}",
@@ -97,6 +102,7 @@ def _subflows() -> list[Feature]:
 
 
 def _headers() -> list[Feature]:
+    """Return the counts of TCP flags, and the sums of header lengths."""
     flags = [
         Feature(
             f"{letter}{flag}_cnt", "packets", f"TCP packets {way} with {flag.upper()} set.", NETMATE

@@ -87,6 +87,7 @@ static uint64_t deviation(const struct spread *spread)
 			   (n * (n - 1)));
 }
 
+/* Write the four features of a spread. Returns the place behind them. */
 static uint64_t *put_spread(uint64_t *next, const struct spread *spread)
 {
 	*next++ = spread->least;
@@ -105,6 +106,7 @@ void accumulator_features(const struct accumulator *accumulator,
 	struct spread active = accumulator->active;
 	uint64_t *next = features;
 
+	/* The last sub-flow counts as well, so `active.count` is not 0. */
 	spread_add(&active, last_us - accumulator->active_since_us);
 	*next++ = forward->length.count;
 	*next++ = forward->length.sum;

@@ -9,8 +9,8 @@
  * times below 2^26 us and less than 2^30 packets of less than 2^17 bytes. An early record has at
  * most 100 gaps of 2 windows. So nothing overflows. */
 struct spread {
-	uint64_t sum, squares;
-	uint64_t least, most;
+	uint64_t sum, squares; /* of the values, and of their squares */
+	uint64_t least, most; /* 0: there are no values */
 	uint64_t count;
 };
 
@@ -26,14 +26,15 @@ struct way {
 	bool has_latest;
 };
 
+/* What is accumulated of a flow in one window, or for its early record. All times are Unix time. */
 struct accumulator {
 	uint64_t window; /* the window's name, see extractor.h */
-	uint64_t first_ns, last_ns;
-	uint64_t active_since_us;
+	uint64_t first_ns, last_ns; /* first and last packet */
+	uint64_t active_since_us; /* beginning of the present sub-flow */
 	uint64_t packets;
-	uint8_t dscp;
+	uint8_t dscp; /* the first one that is not 0 */
 	struct way ways[2]; /* by direction */
-	struct spread active, idle;
+	struct spread active, idle; /* us; `active` without the present sub-flow */
 };
 
 /* Number of numeric features behind the five that name the flow. Their order is that of

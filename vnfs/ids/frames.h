@@ -6,6 +6,7 @@
 
 #include "../../dataplane/capture/capture.h"
 
+/* A frame without its link layer. */
 struct captured {
 	uint64_t time_ns; /* Unix time */
 	struct network network; /* valid until the next frame is read */

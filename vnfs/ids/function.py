@@ -24,6 +24,7 @@ _ADDRESS = r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}"
 _BROKER = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})*)(?:/([A-Za-z0-9._-]{{1,249}}))?")
 """Brokers, and the topic of records if it is not the usual one."""
 _runs = itertools.count()
+"""Numbers of files of records."""
 _Tool = TypeVar("_Tool", bound=StatsProcess)
 
 
@@ -57,14 +58,15 @@ class _Observer(StatsProcess, RunningFunction):
     binary = BINARY
 
     def counters(self) -> Mapping[str, int]:
-        """Return the frames that were observed, and those that were not, and the counters of
-        records."""
+        """Return the frames that were observed, those that were missed, and the counters of
+        records. Raises MeasurementError."""
         event = self.fresh()
         return {"observed": event["observed"], "unobserved": event["unobserved"], **_records(event)}
 
 
 class PlainIds(KernelForwarding):
-    """A host whose kernel forwards plain IP, and its observer."""
+    """A host whose kernel forwards plain IP, and its observer. The constructor starts the observer,
+    `set_up` waits for it, and `take_away` ends it."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
@@ -100,7 +102,8 @@ class PlainIds(KernelForwarding):
         return self._observer.pids()
 
     def take_away(self) -> None:
-        """End the observer, which sends the records of its last window."""
+        """End the observer, which sends the records of its last window, and let the interfaces
+        merge packets again."""
         self._observer.stop()
         self._merging.restore()
 
@@ -212,7 +215,9 @@ def _spawn(
     knobs: Mapping[str, Any],
     options: list[str],
 ) -> _Tool:
-    """Start sfc-ids. Raises DeploymentError for a broker that is unknown, EnvironmentLacks."""
+    """Start sfc-ids as a process of `kind`, with these options, which say where packets come from,
+    and those of the knobs. Raises DeploymentError if the knob `kafka` names nothing that is known,
+    EnvironmentLacks."""
     broker, stdout = _broker(attachment, str(knobs["kafka"])), None
     options += ["--window-ms", str(_milliseconds(knobs, "window_s"))]
     if slide_ms := _milliseconds(knobs, "slide_s"):
@@ -222,6 +227,7 @@ def _spawn(
     options += ["--flows", str(int(knobs["flows"])), "--source", attachment.name]
     options += ["--run", attachment.run_id]
     if broker is None:
+        # To standard output, which comes to a file on the machine that runs sfcperf.
         options += ["--records", "-"]
         folder = attachment.kept or attachment.outputs
         folder.mkdir(parents=True, exist_ok=True)
@@ -235,8 +241,8 @@ def _spawn(
 
 
 def _broker(attachment: Attachment, kafka: str) -> tuple[str, str | None] | None:
-    """Return ADDRESS:PORT of the brokers, and the topic if it is not the usual one, else None.
-    Without Kafka, return None for both. Raises DeploymentError."""
+    """Return the brokers, ADDRESS:PORT with commas between them, and the topic, which is None if it
+    is the usual one. Return None if records do not go to Kafka. Raises DeploymentError."""
     if not kafka:
         return None
     if found := _BROKER.fullmatch(attachment.services.get(kafka, kafka)):

@@ -87,6 +87,7 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* Refuse a --slide-ms that does not go into the window. Without one, it is the window's length. */
 static void check_windows(void)
 {
 	if (!slide_ms)
@@ -96,6 +97,7 @@ static void check_windows(void)
 		       slide_ms, window_ms, MOST_PANES);
 }
 
+/* Judge the options together: end the tool if they contradict each other. */
 static void check_options(char **words, unsigned int count)
 {
 	(void)words, (void)count;
@@ -112,6 +114,7 @@ static void check_options(char **words, unsigned int count)
 		refuse("--observe: '%s' is not two interfaces such as eth1,eth2", observed);
 }
 
+/* What the threads that see packets call. */
 static const struct inspector inspector = {
 	.frame = live_frame,
 	.rest = live_rest,
@@ -163,6 +166,7 @@ static int serve(void)
 	return engine_userspace.start(&interface, &cpus);
 }
 
+/* End the threads that see packets, then the exporting thread, which sends their last records. */
 static void stop(void)
 {
 	if (observed)
@@ -175,6 +179,7 @@ static void stop(void)
 /* Extract from live packets until the end. Returns the exit status. */
 static int work(const struct extractor_settings *settings, const sigset_t *signals)
 {
+	/* With records on stdout, nothing else is printed there. */
 	bool quiet = exporter.sink.file && strcmp(exporter.sink.file, "-") == 0;
 	unsigned int threads = observed || !cpus.count ? 1 : cpus.count;
 

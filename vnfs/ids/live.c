@@ -10,9 +10,10 @@
 #define NS_PER_MS 1000000ULL
 /* So long after it arrived, a packet has reached its thread. Windows end that much later. */
 #define LATE_NS (10 * NS_PER_MS)
+/* Places of the table that a call of live_rest() looks at. */
 #define PLACES_BETWEEN_FRAMES 64
 #define PLACES_WHEN_IDLE 1024
-#define WAITING 64
+#define WAITING 64 /* most packets that are counted together */
 
 struct worker {
 	struct extractor extractor;
@@ -86,6 +87,7 @@ bool live_rest(unsigned int number, bool idle)
 		extractor_advance(extractor, clock_ns(CLOCK_REALTIME) - LATE_NS);
 	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
 	exporter_wake(number);
+	/* Without room, another call at once would do nothing. */
 	return more && extractor->outlet.has_room(extractor->outlet.context);
 }
 

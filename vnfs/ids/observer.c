@@ -16,21 +16,23 @@
 #include "../../dataplane/common/report.h"
 #include "observer.h"
 
-#define BATCH 64
+#define BATCH 64 /* frames between two calls of rest() */
 #define CAPTURED 320 /* room for headers, with options and extension headers */
 
 static struct packet_ring ring;
 static const struct inspector *inspector;
 static _Atomic __u64 seen, missed;
 static pthread_t thread;
-static int ticks = -1;
+static int ticks = -1; /* see inspector_ticks() */
 static atomic_bool stopping;
 
+/* Count the packets that were missed since the last call. */
 static void read_drops(void)
 {
 	atomic_fetch_add(&missed, packet_drops(ring.socket));
 }
 
+/* Have a frame inspected, and give its place in the ring back. */
 static void take(struct tpacket2_hdr *frame)
 {
 	inspector->frame(0, (__u8 *)frame + frame->tp_mac, frame->tp_snaplen,
@@ -39,12 +41,13 @@ static void take(struct tpacket2_hdr *frame)
 	counter_add(&seen, 1);
 }
 
+/* Take frames until the ring is empty. */
 static void take_all(void)
 {
 	struct tpacket2_hdr *frame;
 	unsigned int taken = 0;
 
-	/* As long as frames follow closely, the ring never gets empty. */
+	/* As long as frames follow closely, this does not end, so rest() is called in between. */
 	while (!atomic_load_explicit(&stopping, memory_order_relaxed) &&
 	       (frame = packet_ring_next(&ring))) {
 		take(frame);
@@ -57,7 +60,7 @@ static void take_all(void)
 static void take_rest(void)
 {
 	struct tpacket2_hdr *frame;
-	unsigned int left = ring.frame_count;
+	unsigned int left = ring.frame_count; /* more cannot have arrived before */
 
 	packet_drop_everything(ring.socket, "the observer");
 	while (left-- && (frame = packet_ring_next(&ring)))
@@ -71,7 +74,7 @@ static void *observe(void *unused)
 		{ .fd = ring.socket, .events = POLLIN },
 		{ .fd = ticks, .events = POLLIN },
 	};
-	bool more = false;
+	bool more = false; /* rest() asks for another call */
 
 	(void)unused;
 	while (!atomic_load_explicit(&stopping, memory_order_relaxed)) {
@@ -89,7 +92,8 @@ static void *observe(void *unused)
 }
 
 /* Let the socket receive what arrives at one of the interfaces and is for this host by its MAC
- * address. One socket for both keeps the order of the packets. */
+ * address. One socket for both keeps the order of the packets. Returns 0, or -1 after
+ * complain(). */
 static int filter(const struct interface interfaces[2])
 {
 	struct sock_filter code[] = {

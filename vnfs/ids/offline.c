@@ -17,10 +17,10 @@
 
 struct output {
 	struct record_head head;
-	uint64_t sequence;
+	uint64_t sequence; /* number of the next record */
 };
 
-/* Print a record as a line. */
+/* Print a record as a line (struct outlet). */
 static void print(void *context, const struct record *record)
 {
 	struct output *output = context;
@@ -61,6 +61,7 @@ static enum capture_status extract(struct extractor *extractor)
 	return status;
 }
 
+/* Open an extractor. Returns false after complain(). */
 static bool open_extractor(struct extractor *extractor, const struct extractor_settings *settings,
 			   const struct outlet *outlet)
 {
@@ -95,12 +96,14 @@ int offline_print(const char *capture, const struct extractor_settings *settings
 
 /* --- measuring --- */
 
+/* The frames of a capture, in memory. */
 struct memory {
 	struct captured *frames;
 	size_t count, room;
-	uint64_t span_ns;
+	uint64_t span_ns; /* by which the frames are later each time */
 };
 
+/* Make room for one more frame. Returns false if memory is missing. */
 static bool grow(struct memory *memory)
 {
 	struct captured *larger;
@@ -120,7 +123,7 @@ static bool keep(struct memory *memory, const struct captured *frame)
 	const uint32_t whole = bytes_left(frame->network.cursor);
 	const uint32_t bytes = whole < HEADERS_BYTES ? whole : HEADERS_BYTES;
 	struct captured *kept;
-	uint8_t *copy = malloc(bytes + 1U);
+	uint8_t *copy = malloc(bytes + 1U); /* of 0 bytes it might return NULL */
 
 	if (!copy || !grow(memory)) {
 		free(copy);
@@ -135,6 +138,7 @@ static bool keep(struct memory *memory, const struct captured *frame)
 	return true;
 }
 
+/* Read all frames of the capture. Returns false after complain(). */
 static bool read_all(struct memory *memory)
 {
 	enum capture_status status;
@@ -156,12 +160,13 @@ static void forget_all(struct memory *memory)
 	free(memory->frames);
 }
 
+/* Stands for a ring of records: each one takes the place of the last. */
 struct kept {
 	uint64_t records;
 	struct record latest;
 };
 
-/* Keep a copy of a record, as a ring would. */
+/* Keep a copy of a record, as a ring would (struct outlet). */
 static void keep_record(void *context, const struct record *record)
 {
 	struct kept *kept = context;
@@ -170,12 +175,14 @@ static void keep_record(void *context, const struct record *record)
 	kept->records++;
 }
 
-/* Extract the frames so many times, and return the CPU time of that: time of others on the
- * machine does not count. */
-static uint64_t measure(struct extractor *extractor, const struct memory *memory, long times)
+/* Extract the frames so many times, and return the CPU time of that in ns: time of others on the
+ * machine does not count. `*packets` becomes how many were extracted; other frames are left out. */
+static uint64_t measure(struct extractor *extractor, const struct memory *memory, long times,
+			uint64_t *packets)
 {
 	uint64_t start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
+	*packets = 0;
 	for (long round = 0; round < times; round++) {
 		for (size_t i = 0; i < memory->count; i++) {
 			struct packet packet;
@@ -184,7 +191,8 @@ static uint64_t measure(struct extractor *extractor, const struct memory *memory
 				continue;
 			packet.time_ns += (uint64_t)round * memory->span_ns;
 			extractor_add(extractor, &packet);
-			if (i % 64 == 0)
+			++*packets;
+			if (i % 64 == 0) /* as often as a busy thread does with live packets */
 				extractor_step(extractor, 64);
 		}
 	}
@@ -205,8 +213,7 @@ int offline_measure(const char *capture, const struct extractor_settings *settin
 		goto cleanup;
 	if (!open_extractor(&extractor, settings, &outlet))
 		goto cleanup;
-	cpu_ns = measure(&extractor, &memory, times);
-	packets = (uint64_t)times * memory.count;
+	cpu_ns = measure(&extractor, &memory, times, &packets);
 	printf("{\"packets\": %lu, \"cpu_ns\": %lu, \"records\": %lu, \"flows_evicted\": %lu}\n",
 	       packets, cpu_ns, kept.records, extractor.evicted);
 	extractor_close(&extractor);

@@ -8,7 +8,7 @@
 int offline_print(const char *capture, const struct extractor_settings *settings,
 		  const char *source, const char *run);
 
-/* Read the frames of a capture into memory, extract them so many times, and print the CPU time
- * that this took. Each time, the frames are later by what the capture lasts. Returns the exit
- * status. */
+/* Read the frames of a capture into memory, extract them so many times, and print how many packets
+ * that were, and the CPU time that it took. Each time, the frames are later by what the capture
+ * lasts. Returns the exit status. */
 int offline_measure(const char *capture, const struct extractor_settings *settings, long times);

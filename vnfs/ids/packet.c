@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Parses packets for the extraction. */
 #include <string.h>
 
 #include "../../dataplane/packet/headers.h"
@@ -7,7 +8,8 @@
 #define TCP_FLAGS_AT 13
 #define MOST_EXTENSIONS 8
 
-/* The lower end first. */
+/* Set the ends in the packet's key, the lower one first, and which of them is the source.
+ * `addresses`: source and destination. */
 static void order_ends(struct packet *packet, const uint8_t *addresses, size_t address_bytes,
 		       uint16_t source_port, uint16_t destination_port)
 {
@@ -23,7 +25,7 @@ static void order_ends(struct packet *packet, const uint8_t *addresses, size_t a
 	packet->key.ports[!packet->source] = destination_port;
 }
 
-/* For one version of IP. */
+/* Parse an IP packet. Each version gets code of its own, for a constant `ethertype`. */
 static __always_inline enum parsed parse_version(struct cursor cursor, uint16_t ethertype,
 						 struct packet *packet)
 {
@@ -35,7 +37,7 @@ static __always_inline enum parsed parse_version(struct cursor cursor, uint16_t 
 	if ((ipv4 ? take_ipv4(&cursor, &ip) : take_ipv6(&cursor, &ip)) != HEADER_TAKEN ||
 	    (!ipv4 && take_extensions(&cursor, &ip, EXTENSION_USUAL, MOST_EXTENSIONS,
 				      IPV6_FRAGMENT) != HEADER_TAKEN) ||
-	    !peek(&cursor, 0))
+	    !peek(&cursor, 0)) /* the last extension header is cut off */
 		return PARSED_MALFORMED;
 	switch (check_transport(cursor, &ip, &transport_bytes)) {
 	case HEADER_TAKEN:
@@ -64,6 +66,7 @@ static enum parsed parse_network(struct cursor cursor, uint16_t ethertype, struc
 	return ethertype == ETH_P_IPV6 ? parse_version(cursor, ETH_P_IPV6, packet) : PARSED_NOT_IP;
 }
 
+/* Parse an NSH, and the packet that it carries. */
 static enum parsed parse_nsh(struct cursor cursor, struct packet *packet)
 {
 	const struct nsh_hdr *nsh = (const void *)cursor.at;
@@ -84,7 +87,7 @@ static enum parsed parse_nsh(struct cursor cursor, struct packet *packet)
 enum parsed packet_parse_payload(struct cursor cursor, uint16_t ethertype, struct packet *packet)
 {
 	memset(packet, 0, sizeof(*packet));
-	/* Behind a tag that is cut off is no IP. */
+	/* If a tag is cut off, `ethertype` stays that of a tag, and so is not IP. */
 	take_tags(&cursor, &ethertype, TAG_ANY, TAGS_UNLIMITED);
 	if (ethertype == NSH_ETHERTYPE ||
 	    (ethertype == ETH_P_IP && take_tunnel(&cursor, ETH_P_IP) == HEADER_TAKEN))

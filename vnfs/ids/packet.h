@@ -15,7 +15,7 @@ struct flow_key {
 	uint16_t ports[2]; /* network order; 0 where the protocol has none, and of fragments */
 	uint8_t protocol;
 	uint8_t version; /* of IP */
-	uint8_t zero[2];
+	uint8_t zero[2]; /* keys are compared and hashed as bytes */
 };
 
 #define KEY_WORDS (sizeof(struct flow_key) / sizeof(uint64_t))

@@ -33,6 +33,8 @@ bool record_head(struct record_head *head, const char *source, const char *run)
 	return fits;
 }
 
+/* Each of these functions writes at `next`, and returns the place behind what it has written. */
+
 /* Write a number. printf() would take longer than the whole extraction. */
 static char *put_number(char *next, uint64_t number)
 {
@@ -96,7 +98,7 @@ size_t record_text(const struct record_head *head, const struct record *record, 
 		*next++ = ',';
 		next = put_number(next, features[i]);
 	}
-	next = put_text(next, ",null]}");
+	next = put_text(next, ",null]}"); /* `class`: nobody has labelled the flow */
 	return (size_t)(next - text);
 }
 

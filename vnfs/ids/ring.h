@@ -10,7 +10,7 @@
 #define RING_RECORDS 8192 /* a power of 2; they take 3 MB */
 
 struct queued {
-	uint64_t sequence;
+	uint64_t sequence; /* number of the record */
 	struct record record;
 };
 

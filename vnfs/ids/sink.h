@@ -33,7 +33,9 @@ struct sink_settings {
 /* What a sink does with records. The exporting thread makes all calls. A record that is not sent
  * is counted. */
 struct sink {
+	/* Returns 0, or -1 after complain(). */
 	int (*open)(const struct sink_settings *settings, struct sink_counters *counters);
+	/* Takes a record and its key (record.h). It may be buffered. */
 	void (*send)(const char *key, size_t key_bytes, const char *text, size_t bytes);
 	/* Called between records. Returns true if it waits for answers and wants to be called
 	 * again soon. */

@@ -21,8 +21,8 @@ static int open_file(const struct sink_settings *settings, struct sink_counters 
 	return -1;
 }
 
-/* Write what is buffered. A full disk is told once; what was buffered is then lost, and packets
- * still flow. */
+/* Write what is buffered. A full disk is complained about once; what was buffered is then lost, and
+ * packets still flow. Returns false: there are no answers to wait for. */
 static bool flush(void)
 {
 	bool written = fflush(file) == 0 && !ferror(file);
@@ -39,6 +39,7 @@ static bool flush(void)
 static void send_line(const char *key, size_t key_bytes, const char *text, size_t bytes)
 {
 	(void)key, (void)key_bytes;
+	/* flush() sees whether this has failed. */
 	fwrite(text, 1, bytes, file);
 	fputc('\n', file);
 	buffered++;

@@ -31,7 +31,7 @@ static struct sink_counters *counters;
 static const char *topic;
 static rd_kafka_t *producer;
 
-/* Count a record that was delivered, or was not. */
+/* Count a record that was delivered, or was not. rd_kafka_poll() and rd_kafka_flush() call this. */
 static void delivered(rd_kafka_t *from, const rd_kafka_message_t *message, void *context)
 {
 	(void)from, (void)context;
@@ -54,6 +54,7 @@ static void noted(rd_kafka_t *from, int error, const char *reason, void *context
 	told = true;
 }
 
+/* Set a property. Returns false after complain(). */
 static bool set(rd_kafka_conf_t *configuration, const char *name, const char *value)
 {
 	char why[256];
@@ -64,6 +65,7 @@ static bool set(rd_kafka_conf_t *configuration, const char *name, const char *va
 	return false;
 }
 
+/* Make the configuration of a producer. Returns NULL after complain(). */
 static rd_kafka_conf_t *configure(const struct sink_settings *settings)
 {
 	rd_kafka_conf_t *configuration = rd_kafka_conf_new();
@@ -91,13 +93,14 @@ static int open_kafka(const struct sink_settings *settings, struct sink_counters
 	if (!configuration)
 		return -1;
 	producer = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, why, sizeof(why));
-	if (producer)
+	if (producer) /* it owns the configuration now */
 		return 0;
 	rd_kafka_conf_destroy(configuration);
 	complain("Kafka: %s", why);
 	return -1;
 }
 
+/* Give a record to the producer. If the producer does not take it, it is lost and counted. */
 static void send_message(const char *key, size_t key_bytes, const char *text, size_t bytes)
 {
 	rd_kafka_resp_err_t error = rd_kafka_producev(
@@ -117,13 +120,13 @@ static bool serve_kafka(void)
 	return rd_kafka_outq_len(producer) > 0;
 }
 
-/* Send what is left, for a limited time. The producer is not destroyed: that would wait for
- * connections, and the process ends anyway. */
+/* Send what is left, for a limited time, and count what is lost. The producer is not destroyed:
+ * that would wait for connections, and the process ends anyway. */
 static void close_kafka(int timeout_ms)
 {
 	rd_kafka_flush(producer, timeout_ms);
 	rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-	rd_kafka_flush(producer, 100);
+	rd_kafka_flush(producer, 100); /* calls delivered() for what was purged */
 }
 
 const struct sink sink_kafka = {

@@ -5,7 +5,7 @@
 
 #include "sources.h"
 
-/* An address that has such flows. */
+/* An entry: an address that has such flows. */
 struct source {
 	uint32_t pane; /* of struct sources; another: the place is free */
 	uint32_t hash;
@@ -19,7 +19,7 @@ bool sources_open(struct sources *sources, const struct table *table)
 		.table = table,
 		/* The memory is zero, and is only taken once it is written. */
 		.index = calloc((size_t)table->mask + 1, sizeof(struct source)),
-		.pane = 1,
+		.pane = 1, /* not that of the entries, so all are free */
 	};
 	return sources->index != NULL;
 }
@@ -34,7 +34,7 @@ void sources_clear(struct sources *sources)
 	sources->pane++;
 }
 
-/* Return the client's address as a key, for the hash. */
+/* Return a key that has the client's address alone, for the hash. */
 static struct flow_key client_of(const struct flow *flow)
 {
 	struct flow_key key = { .version = flow->key.version };
@@ -70,6 +70,7 @@ static struct source *find(const struct sources *sources, const struct flow *flo
 	return &sources->index[i];
 }
 
+/* Return the hash of the flow's client. */
 static uint32_t hash_of(const struct sources *sources, const struct flow *flow)
 {
 	struct flow_key client = client_of(flow);
@@ -83,14 +84,15 @@ static void close_gap(struct sources *sources, uint32_t gap)
 	const uint32_t mask = sources->table->mask;
 
 	for (uint32_t i = (gap + 1) & mask; !is_free(sources, i); i = (i + 1) & mask) {
-		uint32_t wanted = sources->index[i].hash & mask;
+		uint32_t home = sources->index[i].hash & mask;
 
-		if (((i - wanted) & mask) < ((i - gap) & mask))
+		/* The search for this entry begins behind the gap. */
+		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
 		sources->index[gap] = sources->index[i];
 		gap = i;
 	}
-	sources->index[gap].pane = sources->pane - 1;
+	sources->index[gap].pane = sources->pane - 1; /* free */
 }
 
 uint32_t sources_add(struct sources *sources, struct flow *flow)
@@ -105,6 +107,7 @@ uint32_t sources_add(struct sources *sources, struct flow *flow)
 	} else {
 		struct flow *newest = table_at(sources->table, source->newest);
 
+		/* The ring goes on from the newest flow to the oldest one. */
 		flow->older = source->newest;
 		flow->newer = newest->newer;
 		table_at(sources->table, newest->newer)->older = place;

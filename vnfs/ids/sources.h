@@ -10,7 +10,7 @@
 
 #include "table.h"
 
-struct source; /* an address */
+struct source; /* an entry */
 
 struct sources {
 	const struct table *table;

@@ -9,10 +9,10 @@
 
 #define VICTIMS_SEEN 8 /* most flows looked at, so that no packet waits for the eviction */
 
-/* Return memory of so many bytes, or NULL. */
+/* Return so many bytes of memory that is zero, or NULL. */
 static void *map(size_t bytes)
 {
-	/* The memory is zero, and is only taken once it is written. */
+	/* It is only taken once it is written. */
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -45,7 +45,7 @@ bool table_open(struct table *table, uint32_t capacity, unsigned int windows)
 	    getrandom(table->secret, sizeof(table->secret), 0) != sizeof(table->secret))
 		return false;
 	for (uint32_t i = 0; i < capacity; i++)
-		table->unused[i] = capacity - 1 - i;
+		table->unused[i] = capacity - 1 - i; /* the lowest place is taken first */
 	return true;
 }
 
@@ -119,9 +119,10 @@ struct flow *table_add(struct table *table, const struct flow_key *key, uint32_t
 static void close_gap(struct table *table, uint32_t gap)
 {
 	for (uint32_t i = (gap + 1) & table->mask; table->index[i]; i = (i + 1) & table->mask) {
-		uint32_t wanted = (uint32_t)(table->index[i] >> 32) & table->mask;
+		uint32_t home = (uint32_t)(table->index[i] >> 32) & table->mask;
 
-		if (((i - wanted) & table->mask) < ((i - gap) & table->mask))
+		/* The search for this entry begins behind the gap. */
+		if (((i - home) & table->mask) < ((i - gap) & table->mask))
 			continue;
 		table->index[gap] = table->index[i];
 		gap = i;
@@ -143,7 +144,8 @@ void table_remove(struct table *table, struct flow *flow)
 }
 
 /* Find a flow to replace by the clock algorithm (Corbato, A paging experiment with the Multics
- * system, 1968). The search is bounded. */
+ * system, 1968): the hand goes round the flows, and spares once a flow that was seen again. The
+ * search is bounded. */
 struct flow *table_victim(struct table *table)
 {
 	struct flow *flow = NULL;

@@ -9,16 +9,17 @@
 
 /* Why a packet that the forwarder would return was dropped. */
 enum fw_cause {
-	FW_NONE,
+	FW_NONE, /* it was not dropped */
 	FW_SOURCE_RULE,
 	FW_FLOW_RULE,
-	FW_UNPARSED, /* no rule can judge it: headers that end too early, are too many, or unknown */
+	FW_UNPARSED, /* no rule can judge it: headers end too early, are too many, or unknown */
 	FW_FAILED, /* fail-closed, and nobody has renewed the lease */
 	FW_CAUSES,
 };
 
+/* Packets. Only those that the forwarder would return have a cause. */
 struct fw_counters {
-	__u64 verdicts[FWD_VERDICTS]; /* FWD_FORWARDED: also those that rules dropped */
+	__u64 verdicts[FWD_VERDICTS]; /* FWD_FORWARDED: also packets that have a cause */
 	__u64 causes[FW_CAUSES]; /* FW_NONE: forwarded */
 };
 
@@ -54,6 +55,7 @@ static inline void fw_flow4_order(struct fw_flow4 *flow, __be32 one, __be16 one_
 	flow->high_port = swap ? one_port : other_port;
 }
 
+/* The same for IPv6. */
 static inline void fw_flow6_order(struct fw_flow6 *flow, const struct fw_address6 *one,
 				  __be16 one_port, const struct fw_address6 *other,
 				  __be16 other_port)

@@ -47,8 +47,8 @@ void filter_close(struct filter *filter)
 	munmap(filter->words, filter->bytes);
 }
 
-/* Clear the other generation and make it the current one, if its rules have expired. Clearing
- * costs as much as many rules, so it waits until there are some. */
+/* Clear the other generation and make it the current one, if its rules have expired. Clearing costs
+ * as much as many rules, so it waits until as many rules were set as there are words. */
 static void take_turns(struct filter *filter, __u64 now_ns)
 {
 	struct fw_filter_state *state = filter->state;

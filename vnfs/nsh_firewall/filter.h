@@ -13,7 +13,8 @@
 #define FW_FILTER_GENERATIONS 2
 #define FW_FILTER_BITS_PER_RULE 16 /* of max_rules */
 
-/* A place of the filter. Its bits of both generations are in one cache line. */
+/* A place of the filter. Its bits of both generations are in one cache line. The lower 6 bits of a
+ * key's hash are the number of its bit, and those above choose the word. */
 struct fw_filter_word {
 	__u64 bits[FW_FILTER_GENERATIONS];
 };
@@ -21,11 +22,12 @@ struct fw_filter_word {
 /* State of the filter. It is behind the words, in as many places as it needs. The kernel side
  * does not look at it. */
 struct fw_filter_state {
-	__u64 current;
-	__u64 rules; /* that set a bit of the current generation */
-	__u64 until_ns[FW_FILTER_GENERATIONS]; /* when the last rule of each expires */
+	__u64 current; /* the generation in which rules set bits: 0 or 1 */
+	__u64 rules; /* that have set a bit of the current generation */
+	__u64 until_ns[FW_FILTER_GENERATIONS]; /* when the last rule of each expires; 0: no rule */
 };
 
+/* How many places the state takes. */
 #define FW_FILTER_STATE_PLACES (sizeof(struct fw_filter_state) / sizeof(struct fw_filter_word))
 
 /* The finalizer of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number
@@ -47,6 +49,7 @@ static inline __u64 fw_hash_address6(const struct fw_address6 *address)
 	return fw_mix(fw_mix(address->words[0]) + address->words[1]);
 }
 
+/* Put ports and protocol into one number, which is never 0. It is no hash yet. */
 static inline __u64 fw_hash_ports(__be16 low_port, __be16 high_port, __u8 protocol)
 {
 	return 1ULL << 63 | (__u64)low_port << 32 | (__u64)high_port << 16 | protocol;

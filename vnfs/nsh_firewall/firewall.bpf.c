@@ -24,7 +24,8 @@ TABLE(sources6, BPF_MAP_TYPE_HASH, 1, struct fw_address6, __u64, BPF_F_NO_PREALL
 /* See filter.h; the user side sets max_entries. */
 TABLE(filter, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fw_filter_word, BPF_F_MMAPABLE);
 
-/* When the lease of who sets the rules ends, in the only entry. */
+/* The only entry says when the lease of whoever sets the rules ends: ns of CLOCK_MONOTONIC; 0:
+ * there is none. */
 TABLE(lease, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64, 0);
 
 const volatile __u8 fail_closed;
@@ -40,7 +41,8 @@ struct ports {
 	__be16 destination;
 };
 
-/* Rules that have expired stay until they are removed. */
+/* Is there a rule with this key that has not expired? Expired rules stay in the map until they are
+ * removed. */
 static __always_inline int in_force(void *rules, const void *key, __u64 hash)
 {
 	const __u32 place = hash >> 6 & filter_mask;
@@ -48,7 +50,7 @@ static __always_inline int in_force(void *rules, const void *key, __u64 hash)
 	const __u64 *expires_ns;
 
 	if (word && !((word->bits[0] | word->bits[1]) >> (hash & 63) & 1))
-		return 0;
+		return 0; /* by the filter, no rule has this key */
 	expires_ns = bpf_map_lookup_elem(rules, key);
 	return expires_ns && *expires_ns > bpf_ktime_get_ns();
 }
@@ -78,8 +80,8 @@ static __always_inline enum fw_cause judge_ipv4(const struct iphdr *ip, const vo
 	return in_force(&flows4, &flow, fw_hash_flow4(&flow)) ? FW_FLOW_RULE : FW_NONE;
 }
 
-/* Behind extension headers: the protocol in `flow`, or -1. `*at` is where its header starts, NULL in
- * later fragments. */
+/* Find the protocol behind extension headers. `*at` becomes the place of its header, NULL in later
+ * fragments. Returns 0; -1 if a header is cut off or there are too many. */
 static __always_inline int find_protocol(const struct ipv6hdr *ip, const void *end, __u8 *protocol,
 					 const void **at)
 {
@@ -139,7 +141,7 @@ static __always_inline enum fw_cause judge_ipv6(const struct ipv6hdr *ip, const 
 	if (find_protocol(ip, end, &flow.protocol, &header))
 		return FW_UNPARSED;
 	if (has_ports(flow.protocol)) {
-		if (!header)
+		if (!header) /* a later fragment */
 			return FW_NONE;
 		ports = header;
 		if ((void *)(ports + 1) > end)
@@ -178,7 +180,7 @@ static __always_inline enum fw_cause judge_ethernet(const struct ethhdr *eth, co
 	return protocol == bpf_htons(ETH_P_ARP) ? FW_NONE : FW_UNPARSED;
 }
 
-/* A frame that the forwarder has found right. */
+/* Judge the packet behind the NSH of a frame that the forwarder has found right. */
 static __always_inline enum fw_cause judge(const void *start, const void *end)
 {
 	const struct ethhdr *eth = start;
@@ -206,7 +208,8 @@ static __always_inline enum fw_cause judge(const void *start, const void *end)
 	}
 }
 
-/* Does somebody set rules? The coarse clock lags by a tick at most, and costs next to nothing. */
+/* Does somebody set rules, whose lease has not ended? The coarse clock lags by a tick at most, and
+ * costs next to nothing. */
 static __always_inline int is_controlled(void)
 {
 	__u32 only = 0;
@@ -215,6 +218,8 @@ static __always_inline int is_controlled(void)
 	return until_ns && *until_ns > bpf_ktime_get_coarse_ns();
 }
 
+/* Do what the forwarder does; of packets that it would return, drop those that a rule is for, or
+ * that nobody can judge. */
 SEC("xdp")
 int firewall(struct xdp_md *context)
 {
@@ -233,7 +238,7 @@ int firewall(struct xdp_md *context)
 	if (action != XDP_TX)
 		return action;
 	cause = fail_closed && !is_controlled() ? FW_FAILED : judge(start, end);
-	if (cause >= FW_CAUSES)
+	if (cause >= FW_CAUSES) /* never so, but the verifier must see it */
 		return XDP_ABORTED;
 	totals->causes[cause]++;
 	return cause == FW_NONE ? XDP_TX : XDP_DROP;

@@ -48,6 +48,8 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
+/* The commands. Each returns 0, or -1 after complain(). */
+
 static int attach(void)
 {
 	return table_attach(&interface, (unsigned int)options.max_rules, options.fail_closed);
@@ -59,7 +61,7 @@ static int detach(void)
 }
 
 /* Take one change from stdin. The table is found anew for each change, because the interface, or
- * its program, may be another one by now. Returns 0, or -1. */
+ * its program, may be another one by now. Returns 0, or -1 after complain(). */
 static int change_once(void)
 {
 	struct table table;
@@ -72,7 +74,7 @@ static int change_once(void)
 	return status;
 }
 
-/* Take changes from stdin until it ends, and answer each. */
+/* Take changes from stdin until it ends, and answer each. Returns 0, or -1 if one has failed. */
 static int change(void)
 {
 	int status = 0;
@@ -150,6 +152,7 @@ static const char *const command_names[] = {
 static int (*const commands[])(void) = { attach, change, list, counters, detach };
 static int chosen;
 
+/* Take the COMMAND. */
 static void check_options(char **words, unsigned int count)
 {
 	if (count != 1)
@@ -164,6 +167,7 @@ int main(int argc, char **argv)
 	options = defaults;
 	options_parse(argc, argv, documentation, "COMMAND", descriptions, check_options);
 	libbpf_log_keep();
+	/* `change` looks for the interface at each change. */
 	if (commands[chosen] != change && find_interface(options.interface, &interface))
 		return 1;
 	return commands[chosen]() ? 1 : 0;

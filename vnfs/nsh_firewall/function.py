@@ -22,7 +22,8 @@ from sfcperf.vnfs.rule_interface.running import RunningRules
 
 
 class RunningNshFirewall(RunningFunction):
-    """The program on the interface, and its rule interface."""
+    """The program on the interface, and its rule interface. After the constructor comes `launch`;
+    if that fails, `stop` takes back what it has done."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         """Changes nothing on the host yet. Raises EnvironmentLacks."""
@@ -87,7 +88,7 @@ class NshFirewall(NetworkFunction):
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """The commands of kernel forwarding and nftables, which plain IP needs."""
+        """Return the commands of kernel forwarding and nftables, which plain IP needs."""
         return commands([*kernel_forwarding.requirements(), *Table.requirements()])
 
     @classmethod
@@ -105,6 +106,7 @@ class NshFirewall(NetworkFunction):
         """Attach the XDP program and start its rule interface; where packets are plain IP, launch a
         RunningRestFirewall instead. Raises DeploymentError, EnvironmentLacks."""
         if attachment.encapsulation == "none":
+            # `rules` is a knob of the type `firewall`: rules that every packet crosses.
             return RunningRestFirewall.launch(host, attachment, {"rules": 0, **knobs})
         started = RunningNshFirewall(host, attachment, knobs)
         with (

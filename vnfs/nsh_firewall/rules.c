@@ -18,22 +18,24 @@
 #define LONGEST_MS (1000L * 3600 * 24)
 #define BATCH 4096
 
+/* A key of one of the maps. */
 union key {
 	struct fw_flow4 flow4;
 	struct fw_flow6 flow6;
 	__be32 source4;
 	struct fw_address6 source6;
-	__u32 only;
+	__u32 only; /* of the lease: 0 */
 };
 
 struct address {
-	int family;
+	int family; /* AF_INET: `v4` is set; AF_INET6: `v6` */
 	__be32 v4;
 	struct fw_address6 v6;
 };
 
 /* --- from text --- */
 
+/* Read an address of either version of IP. Returns 0, or -1 if it is none. */
 static int parse_address(const char *text, struct address *address)
 {
 	if (inet_pton(AF_INET, text, &address->v4) == 1)
@@ -86,7 +88,7 @@ static int parse_source(const char *word, union key *key)
  * it is no rule. */
 static int parse_line(char *line, union key *key, const char **duration)
 {
-	char *words[MOST_WORDS + 1], *rest = NULL;
+	char *words[MOST_WORDS + 1], *rest = NULL; /* one more, to notice what is too much */
 	unsigned int count = 0;
 
 	memset(key, 0, sizeof(*key));
@@ -103,6 +105,7 @@ static int parse_line(char *line, union key *key, const char **duration)
 	return strcmp(words[0], "lease") == 0 && count == 2 ? TABLE_LEASE : -1;
 }
 
+/* Return the hash of a rule, as the program computes it. */
 static __u64 hash_of(int map, const union key *key)
 {
 	switch (map) {
@@ -150,6 +153,7 @@ int rules_change(const struct table *table, FILE *in)
 	unsigned long number = 0;
 	size_t bytes = 0;
 	char *line = NULL;
+	/* -errno of the first line that is refused; -1: there is no table, or no filter. */
 	int error = table && filter_open(&filter, table->maps[TABLE_FILTER]) == 0 ? 0 : -1;
 	const bool open = !error;
 
@@ -207,6 +211,7 @@ static const size_t key_bytes[] = {
 	[TABLE_SOURCES6] = sizeof(struct fw_address6),
 };
 
+/* Print the rules of a map that are in force. Returns 0, or -errno. */
 static int list_map(const struct table *table, int map, FILE *out)
 {
 	static char keys[BATCH * sizeof(union key)];
@@ -232,7 +237,7 @@ static int list_map(const struct table *table, int map, FILE *out)
 				print_rule(out, map, &key,
 					   (unsigned long)((expires_ns[i] - now) / MS_NS));
 		}
-		from = cursor;
+		from = cursor; /* where the next batch begins */
 	}
 	return 0;
 }

@@ -13,22 +13,22 @@
 #include "entries.h"
 
 enum table_map {
-	TABLE_FLOWS4,
+	TABLE_FLOWS4, /* from here on: rules */
 	TABLE_FLOWS6,
 	TABLE_SOURCES4,
 	TABLE_SOURCES6,
-	TABLE_COUNTERS,
+	TABLE_COUNTERS, /* from here on: others */
 	TABLE_LEASE,
 	TABLE_FILTER,
 	TABLE_MAPS,
 };
 
 struct table {
-	int maps[TABLE_MAPS];
+	int maps[TABLE_MAPS]; /* descriptors */
 };
 
-/* Attach the program, in the place of an earlier one of the firewall if there is one. Returns 0,
- * or -1 after complain(). */
+/* Attach the program, without rules, in the place of an earlier one of the firewall if there is
+ * one. Returns 0, or -1 after complain(). */
 int table_attach(const struct interface *interface, unsigned int max_rules, bool fail_closed);
 
 /* Detach the program, with all rules. Harmless when there is none. Returns 0, or -1 after

@@ -62,8 +62,8 @@ class Tool(RuleTable):
         self._run("detach")
 
     def _ask(self, change: bytes) -> str:
-        """The answer to a change. Raises MeasurementError, after which the next change has a
-        process of its own."""
+        """Return the answer to a change. Raises MeasurementError; the next change then starts
+        another process."""
         changing, self._changing = self._changing, None
         changing = changing or self._host.converse([*self._argv, "change"])
         answer = changing.ask(change, TIMEOUT_S).decode(errors="replace")
@@ -71,6 +71,7 @@ class Tool(RuleTable):
         return answer
 
     def _run(self, *arguments: str) -> bytes:
+        """Run the tool, and return what it prints. Raises MeasurementError."""
         try:
             return self._host.run([*self._argv, *arguments], timeout_s=TIMEOUT_S).stdout
         except MeasurementError as error:
@@ -87,6 +88,7 @@ def _line(operation: Operation) -> str:
     """Return a change as a line for the tool: kind of the rule, its time in ms (`-`: remove it),
     its fields."""
     rule = operation.rule
+    # Not 0 ms, with which a rule would never be in force.
     time = max(_ms(operation.ttl_s), 1) if isinstance(operation, PutRule) else "-"
     return f"{'flow' if isinstance(rule, Flow) else 'source'} {time} {_fields(rule)}\n"
 

@@ -35,6 +35,7 @@ MOST_BODY_BYTES = 1 << 22
 RULES_AT_ONCE = 10_000
 """Most rules in one request."""
 _MOST_NUMBER = (1 << 53) - 1
+"""The largest whole number that all readers of JSON have exactly (RFC 8259, section 6)."""
 _DESCRIPTION = """\
 Sets rules of a firewall while packets cross it. A rule drops the packets of a flow, in both
 directions, or all packets from a source, until its time is over.
@@ -43,7 +44,7 @@ A change is in force when it is answered. All requests are idempotent. When the 
 interface is restarted, the rules stay."""
 
 Ask = Callable[..., Awaitable[Any]]
-"""Sends a call to the RuleKeeper; gives its answer."""
+"""Function that sends a call to the RuleKeeper and returns its answer (`KeeperClient.ask`)."""
 
 _WORDS = {
     Reason.ALLOW_LISTED: "the address, or one of the flow's, is on the allow-list",
@@ -54,7 +55,8 @@ _WORDS = {
 
 
 def _number(value: object) -> object:
-    """Return the number of a protocol in a body, which is a number, or one of the names."""
+    """Return the number of a protocol in a body, which has one of the names, or a number. Raises
+    ValueError for another name."""
     if isinstance(value, str):
         if value not in PROTOCOLS:
             raise ValueError(f"a number or one of {', '.join(PROTOCOLS)} is needed")
@@ -63,6 +65,7 @@ def _number(value: object) -> object:
 
 
 def _number_in_path(value: object) -> object:
+    """Return the number of a protocol in a path, where numbers are text too. Raises ValueError."""
     try:
         return from_text(value)
     except ValueError:
@@ -88,6 +91,7 @@ _PathProtocol = Annotated[int, Path(ge=0, le=255), BeforeValidator(_number_in_pa
 _PathPort = Annotated[int, Path(ge=0, le=65535), FromText]
 
 
+# Of requests: a field that is not known is refused.
 class _DescribedAnswer(Answer):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
@@ -109,7 +113,7 @@ class FlowFields(_DescribedAnswer):
         return self
 
     def rule(self) -> Flow:
-        """As the store has it."""
+        """Return the flow as the store has it. Raises ValueError when there is no such flow."""
         return flow(self.protocol, (self.src, self.src_port), (self.dst, self.dst_port))
 
 
@@ -146,7 +150,7 @@ class RuleToSet(Lifetime):
         return self
 
     def rule(self) -> Rule:
-        """As the store has it."""
+        """Return the rule as the store has it."""
         return Source(self.source) if self.source is not None else self.flow.rule()
 
 
@@ -236,8 +240,8 @@ class DataPlaneFailed(Exception):
 
 
 def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
-    """The app. `token`: what each request must have (RFC 6750). `limits`: `max_ttl_s`, and what
-    the status repeats: `max_rules`, `on_failure`."""
+    """Make the app. `token`: what each request must have (RFC 6750). `limits`: `max_ttl_s`, and
+    what the status repeats: `max_rules`, `on_failure`."""
     app = interface(
         "Rule interface",
         _DESCRIPTION,
@@ -258,20 +262,23 @@ def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
 
 
 def description() -> dict[str, Any]:
-    """OpenAPI's description of the interface."""
-    nobody: Any = None
+    """Return OpenAPI's description of the interface."""
+    nobody: Any = None  # the app answers no requests
     limits = {"max_ttl_s": LONGEST_TTL_S, "max_rules": 0, "on_failure": ""}
     return application(nobody, "", limits).openapi()
 
 
 def _add_paths_of_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
+    """Add the paths that set and remove one rule. `longest_s`: the knob `max_ttl_s`."""
     responses: Responses = {
         201: {"model": RuleToSet, "description": "Set; 200: renewed"},
         **refusals({409: "On the allow-list, or no room for another rule", 429: "Too fast"}),
     }
-    kept: Any = {"response_model_exclude_none": True, "responses": responses}
+    of_put: Any = {"response_model_exclude_none": True, "responses": responses}
 
     async def put(rule: Rule, request: RuleToSet, response: Response) -> RuleToSet:
+        """Set the rule of a request, which is also the answer. Raises _LifetimeTooLong,
+        _RuleRefused, DataPlaneFailed."""
         if request.ttl_s > longest_s:
             raise _LifetimeTooLong(["/ttl_s"], longest_s)
         outcome = await ask("put", [[rule, request.ttl_s]])
@@ -280,7 +287,7 @@ def _add_paths_of_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None
         response.status_code = 201 if outcome["added"] else 200
         return request
 
-    @app.put("/rules/sources/{address}", tags=["rules"], operation_id="put_source", **kept)
+    @app.put("/rules/sources/{address}", tags=["rules"], operation_id="put_source", **of_put)
     async def put_source(
         address: Annotated[_Address, Path()],
         lifetime: Annotated[Lifetime, Body()],
@@ -299,7 +306,7 @@ def _add_paths_of_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None
 
     place = "/rules/flows/{protocol}/{src}/{src_port}/{dst}/{dst_port}"
 
-    @app.put(place, tags=["rules"], operation_id="put_flow", **kept)
+    @app.put(place, tags=["rules"], operation_id="put_flow", **of_put)
     async def put_flow(
         protocol: _PathProtocol,
         src: Annotated[_Address, Path()],
@@ -361,6 +368,8 @@ def _add_paths_of_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
 
 
 def _in_force(fields: list[Any], expires_in_s: float) -> RuleInForce:
+    """Return a rule for an answer. `fields` are those of Source or Flow. They were checked when the
+    rule was set, and are not checked again."""
     if len(fields) == 1:
         return RuleInForce(source=fields[0], expires_in_s=expires_in_s)
     protocol, (src, src_port), (dst, dst_port) = fields
@@ -375,6 +384,7 @@ class _NotAFlow(Exception):
 
 
 def _flow_in_path(protocol: int, source: tuple[str, int], other: tuple[str, int]) -> Flow:
+    """Return the flow that a path names. Raises _NotAFlow."""
     try:
         return flow(protocol, source, other)
     except ValueError as error:
@@ -382,6 +392,8 @@ def _flow_in_path(protocol: int, source: tuple[str, int], other: tuple[str, int]
 
 
 def _add_errors(app: FastAPI) -> None:
+    """Let the app answer the exceptions of this module by an HTTP status and a Refusal."""
+
     @app.exception_handler(_RuleRefused)
     async def unset(_: Request, error: _RuleRefused) -> JSONResponse:
         too_fast = error.reason is Reason.RATE

@@ -22,11 +22,15 @@ Call = Sequence[Any]
 """`["put", [[rule, ttl_s], ...]]`, `["remove", [rule, ...]]`, `["clear"]`, `["list", after,
 limit]`, `["status"]` or `["tick"]`. A rule is its fields as a list."""
 Answer = Mapping[str, Any]
-"""`{"error": MESSAGE}` when the data plane did not take the change."""
+"""Numbers of rules: `added` and `renewed` for `put`, `removed` for `remove` and `clear`; `put` also
+has `refused`, pairs of index and reason. `list` has `rules`: rule, number and seconds until it
+ends. `status` has what the REST interface tells. `tick` has nothing. `{"error": MESSAGE}` when the
+data plane did not take the change."""
 
 
 class RuleKeeper:
-    """The rules of one function. Not thread-safe."""
+    """The rules of one function. RunningRules makes it, and calls it in its thread. Not
+    thread-safe."""
 
     def __init__(self, policy: Policy, table: RuleTable) -> None:
         """`table` has no rules yet."""
@@ -77,9 +81,9 @@ class RuleKeeper:
             case "clear":
                 return self._remove(self._store.all(), operations)
             case "list":
-                found = self._store.after(*arguments)
+                page = self._store.after(*arguments)
                 return {
-                    "rules": [[rule, kept.number, kept.expires_s - now_s] for rule, kept in found]
+                    "rules": [[rule, kept.number, kept.expires_s - now_s] for rule, kept in page]
                 }
             case "status":
                 return self._status()
@@ -88,14 +92,15 @@ class RuleKeeper:
 
     def _put(
         self,
-        calls: Sequence[tuple[Sequence[Any], float]],
+        rules: Sequence[tuple[Sequence[Any], float]],
         now_s: float,
         operations: list[Operation],
     ) -> Answer:
-        """Set rules in the store, those that are refused aside, and add them to `operations`."""
+        """Set rules, each with its ttl_s, in the store. Add those that it does not refuse to
+        `operations`."""
         added = renewed = 0
         refused = []
-        for index, (fields, ttl_s) in enumerate(calls):
+        for index, (fields, ttl_s) in enumerate(rules):
             rule = decoded(fields)
             try:
                 is_new = self._store.put(rule, ttl_s, now_s)
@@ -108,6 +113,7 @@ class RuleKeeper:
         return {"added": added, "renewed": renewed, "refused": refused}
 
     def _remove(self, rules: Any, operations: list[Operation]) -> Answer:
+        """Remove rules from the store. Add those that were there to `operations`."""
         removed = [rule for rule in rules if self._store.remove(rule)]
         operations.extend(map(RemoveRule, removed))
         return {"removed": len(removed)}
@@ -122,7 +128,7 @@ class RuleKeeper:
 
 
 def decoded(fields: Sequence[Any]) -> Rule:
-    """A rule from its fields as JSON has them."""
+    """Return a rule from its fields as JSON has them: those of Source or Flow."""
     if len(fields) == 1:
         return Source(fields[0])
     protocol, low, high = fields

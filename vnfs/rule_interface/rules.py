@@ -63,7 +63,8 @@ def version(address: str) -> int:
 
 
 def canonical(address: str) -> str:
-    """An address as rules have it (RFC 5952). Raises ValueError."""
+    """Return an address in the one form that rules have (RFC 5952). Raises ValueError if it is no
+    address."""
     # IPv4 addresses have one form, and need no ipaddress, which would take most of the time when
     # many rules are set at once. IPv6 addresses have several; for some of them inet_ntop(3) gives
     # another one than ipaddress.
@@ -76,8 +77,8 @@ def canonical(address: str) -> str:
 
 
 def flow(protocol: int, source: End, other: End) -> Flow:
-    """The flow between two ends, whose addresses are canonical. Raises ValueError when there is no
-    such flow."""
+    """Return the flow between two ends, whose addresses are canonical. Raises ValueError when there
+    is no such flow."""
     if version(source[0]) != version(other[0]):
         raise ValueError("both addresses must be IPv4, or both IPv6")
     if not has_ports(protocol) and (source[1] or other[1]):

@@ -45,6 +45,9 @@ def requirement() -> Requirement:
 class RunningRules:
     """The rule interface of one function.
 
+    Its owner calls `start` and, at the end, `stop`. In between a thread starts the server, answers
+    what it asks for, and starts it again when it ends.
+
     The listening socket is this process's own: clients that connect while a server is started again
     wait for it. Rules are in the data plane and in this process, so the server has none to lose.
     """
@@ -66,6 +69,7 @@ class RunningRules:
         self._stopped = False
         self._problem: str | None = None
         self.restarts = 0
+        """How often the server has ended before `stop`."""
 
     def start(self) -> None:
         """Start the server, and return when it answers. Raises DeploymentError, after `stop`."""
@@ -118,6 +122,7 @@ class RunningRules:
     # --- in the thread ---
 
     def _run(self) -> None:
+        """Do the work of the thread, and note why it cannot go on."""
         try:
             self._serve()
         except MeasurementError as error:
@@ -141,7 +146,7 @@ class RunningRules:
                     server.kill()  # without us it is of no use
             if self._stopped:
                 return
-            self._keeper.fail()
+            self._keeper.fail()  # at once: the lease would still last for a while
             self.restarts += 1
             if self.restarts > MOST_RESTARTS:
                 self._problem = f"it has ended {count_text(self.restarts, 'time')}; see {self._log}"
@@ -168,7 +173,8 @@ class RunningRules:
             return self._server
 
     def _attend(self, server: subprocess.Popen[bytes]) -> None:
-        """Answer what the server asks for, until it ends."""
+        """Tell the server its settings (`ServerSettings`), then answer what it asks for, until it
+        ends."""
         assert server.stdin is not None and server.stdout is not None and self._socket is not None
         limits = {
             "max_ttl_s": self._policy.max_ttl_s,
@@ -194,6 +200,7 @@ class RunningRules:
 
 
 def _write(server: subprocess.Popen[bytes], message: Any) -> None:
+    """Write a message to the server as a line of JSON."""
     assert server.stdin is not None
     server.stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
     server.stdin.flush()

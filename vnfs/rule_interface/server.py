@@ -24,7 +24,9 @@ from sfcperf.vnfs.rule_interface.policy import TICK_S
 from sfcperf.watched import Watch
 
 CALLS_AT_ONCE = 1000
+"""Most calls in a line to the keeper."""
 _LONGEST_LINE = 1 << 26
+"""Most bytes in a line from the keeper."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,15 @@ class ServerSettings:
 
 
 class KeeperClient:
-    """The RuleKeeper as this process sees it. Calls that wait at the same time are sent
-    together."""
+    """The RuleKeeper as this process sees it. Requests call `ask`; the task `run` sends the calls,
+    those that wait at the same time together."""
 
     def __init__(self, answers: asyncio.StreamReader) -> None:
         self._answers = answers
         self._waiting: list[tuple[list[Any], asyncio.Future[Any]]] = []
+        """Calls that were not sent yet, and who waits for their answers."""
         self._wake = asyncio.Event()
+        """Set while calls wait."""
 
     async def ask(self, *call: Any) -> Any:
         """Send a call to the keeper, and return its answer. Raises DataPlaneFailed."""
@@ -79,7 +83,7 @@ class KeeperClient:
 
 
 def tell(message: Any) -> None:
-    """Write a line; its reader waits for it."""
+    """Write a message to sfcperf as a line of JSON, at once, because sfcperf waits for it."""
     sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 
@@ -95,7 +99,8 @@ async def _tick(keeper: KeeperClient) -> None:
 
 
 async def serve() -> None:
-    """Serve requests until SIGTERM, or the end of standard input."""
+    """Serve requests until SIGTERM, the end of standard input, or the end of a task that is
+    needed."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -37,16 +37,21 @@ class ActiveRule:
     number: int
     """Number in the order of their first setting, from 1; for paging."""
     expires_s: float
+    """When it ends, by the clock of the RuleStore."""
 
 
 @dataclass
 class _Kind:
     """Tokens for changes, and number of rules, of one kind: by flow, or by source. Each kind has
-    its own, so neither kind, whose rules strangers may cause, takes the room of the other."""
+    its own, because strangers may cause rules of one kind, which must not take the room of the
+    other."""
 
     tokens: float
+    """Changes that may be made now."""
     filled_s: float
+    """When tokens were last added."""
     count: int = 0
+    """Rules in force."""
 
 
 @dataclass
@@ -70,13 +75,15 @@ class RuleStore:
         self._versions = versions
         self._rules: dict[Rule, ActiveRule] = {}
         self._expiries: list[tuple[float, int, Rule]] = []
+        """A heap of the end, number and key of each rule. A rule that was renewed or removed leaves
+        its earlier entry there."""
         full = float(policy.max_changes_per_s)
         self._kinds = {by_flow: _Kind(full, now_s) for by_flow in (False, True)}
         self._numbers = itertools.count(1)
         self.totals = Totals()
 
     def put(self, rule: Rule, ttl_s: float, now_s: float) -> bool:
-        """Set a rule, or renew it: it ends ttl_s from now, whatever was said before. Gives whether
+        """Set a rule, or renew it: it ends ttl_s from now, whatever was said before. Return whether
         it is new. Raises RuleRefused."""
         try:
             self._admit(rule, now_s)
@@ -97,8 +104,7 @@ class RuleStore:
         return is_new
 
     def _tidy(self) -> None:
-        """Rebuild the heap of expiries when it has become much longer than the list of rules: each
-        renewal leaves an entry behind."""
+        """Rebuild the heap of expiries when it has become much longer than the list of rules."""
         if len(self._expiries) > 4 * len(self._rules) + 1000:
             self._expiries = [
                 (kept.expires_s, kept.number, rule) for rule, kept in self._rules.items()
@@ -106,18 +112,19 @@ class RuleStore:
             heapq.heapify(self._expiries)
 
     def remove(self, rule: Rule) -> bool:
-        """Remove a rule; gives whether it was there."""
+        """Remove a rule. Return whether it was there."""
         if not self._forget(rule):
             return False
         self.totals.removed += 1
         return True
 
     def expire(self, now_s: float) -> list[Rule]:
-        """Remove the rules whose time is over, and give them."""
+        """Remove the rules whose time is over, and return them."""
         ended = []
         while self._expiries and self._expiries[0][0] <= now_s:
             expires_s, number, rule = heapq.heappop(self._expiries)
             kept = self._rules.get(rule)
+            # Otherwise the rule was renewed or removed meanwhile.
             if kept is not None and (kept.expires_s, kept.number) == (expires_s, number):
                 self._forget(rule)
                 self.totals.expired += 1
@@ -125,7 +132,7 @@ class RuleStore:
         return ended
 
     def after(self, number: int, limit: int) -> Iterator[tuple[Rule, ActiveRule]]:
-        """Up to `limit` rules with larger numbers, in their order."""
+        """Return up to `limit` rules with larger numbers than `number`, in their order."""
         # A dictionary keeps the order of insertion, which is that of the numbers.
         later = ((rule, kept) for rule, kept in self._rules.items() if kept.number > number)
         return itertools.islice(later, limit)
@@ -139,6 +146,7 @@ class RuleStore:
         return self._kinds[by_flow].count
 
     def _forget(self, rule: Rule) -> bool:
+        """Take a rule out, whatever the reason. Return whether it was there."""
         if self._rules.pop(rule, None) is None:
             return False
         self._kind(rule).count -= 1

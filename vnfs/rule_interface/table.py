@@ -10,7 +10,7 @@ from sfcperf.vnfs.rule_interface.rules import Rule
 
 
 class PutRule(NamedTuple):
-    """Drop packets by this rule for `ttl_s` from now. The rule may be there already, if `renew`."""
+    """Drop packets by this rule for `ttl_s` from now. If `renew`, the rule may be there already."""
 
     rule: Rule
     ttl_s: float

@@ -46,7 +46,7 @@ class RunningSfcmon(StatsProcess, RunningFunction):
         cls, name: str, host: Host, options: list[str], sizes: Sizes | None, output: Path
     ) -> Self:
         """Start sfc-sfcmon; `wait_ready` says when it works. `sizes`: None if nothing monitors.
-        Raises EnvironmentLacks."""
+        Raises DeploymentError, EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
         running.windows = (
             None

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* flood OBJECT NEAR FAR MS FLOWS HEX: sends a frame from NEAR for so long, with so many source ports
- * in turn, and counts what comes back to it. FAR gets a program that passes frames, if it has none.
- * Prints a line when it begins, and `SENT RECEIVED SECONDS`. */
+/* flood OBJECT NEAR FAR MS FLOWS HEX: sends a frame from NEAR for so long, with so many source
+ * ports in turn, and counts what comes back to it. FAR gets a program that passes frames, if it has
+ * none. Prints a line when it begins, and `SENT RECEIVED SECONDS`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

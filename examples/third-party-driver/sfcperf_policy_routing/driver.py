@@ -48,8 +48,11 @@ class PolicyRoutingDriver(Driver):
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
         self._built: ScenarioDeployment | None = None
+        """What exists now, complete or not; None: nothing."""
         self._identity = ""
+        """Id of the deployment that exists now; empty: none is complete."""
         self._deployed = 0
+        """Number of deployments so far."""
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
@@ -72,7 +75,7 @@ class PolicyRoutingDriver(Driver):
         self.close()
         built = ScenarioDeployment(self.context, scenario, lay_out(scenario, self.context.tag))
         cleanup.check_free(built.resources)
-        # Recorded first: then `clean` can remove all that a killed run leaves.
+        # Recorded before anything is made, so that `clean` can remove all that a killed run leaves.
         self.context.journal.intend(built.resources)
         self._built = built
         try:
@@ -123,13 +126,14 @@ class PolicyRoutingDriver(Driver):
         return cleanup.remove_resources(resources, dry_run=dry_run)
 
     def _built_of(self, deployment: Deployment) -> ScenarioDeployment:
+        """Return what was built for a deployment. Raises DeploymentError if it is gone."""
         if self._built is None or deployment.id != self._identity:
             raise DeploymentError(f"the deployment {deployment.id} does not exist any more")
         return self._built
 
 
 def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
-    """What was built, as probes and monitors see it."""
+    """Describe what was built, as probes and monitors see it."""
     layout = built.layout
     return Deployment(
         id=identity,
@@ -144,6 +148,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
 
 
 def _endpoint(built: ScenarioDeployment, cable: Cable) -> Endpoint:
+    """Describe the endpoint at this cable."""
     name = cable.instance
     spec = built.scenario.client if name == "client" else built.scenario.server
     mtu = int(built.context.config["mtu"])
@@ -152,6 +157,7 @@ def _endpoint(built: ScenarioDeployment, cable: Cable) -> Endpoint:
 
 
 def _function(built: ScenarioDeployment, position: int) -> ServiceFunction:
+    """Describe the function at this position of the chain, from 1 on."""
     function = built.layout.functions[position - 1]
     spec, arms = function.spec, (function.ingress, function.egress)
     return built.running[spec.name].described(
@@ -163,4 +169,5 @@ def _function(built: ScenarioDeployment, position: int) -> ServiceFunction:
 
 
 def _hop(built: ScenarioDeployment, cable: Cable) -> Hop:
+    """Describe the node's end of a cable as a hop; it has the name of its interface."""
     return Hop(cable.outer, built.hosts[NODE], cable.outer)

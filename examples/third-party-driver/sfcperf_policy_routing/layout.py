@@ -15,6 +15,7 @@ NODE = "node"
 NODE_MAC = "02:70:72:00:ff:ff"
 """MAC address of the node's end of every cable, to which all instances send."""
 ADDRESSES = {"client": "10.0.0.1", "server": "10.0.0.2"}
+"""IPv4 addresses of endpoints for which the workflow has none."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,9 @@ class Cable:
     """A veth pair between an instance and the node."""
 
     number: int
+    """Unique in the scenario, from 0 on."""
     instance: str
+    """Name of the endpoint or function."""
     outer: str
     """Interface of the node."""
     inner: str
@@ -30,7 +33,7 @@ class Cable:
 
     @property
     def mac(self) -> str:
-        """Of the inner interface."""
+        """MAC address of the inner interface."""
         return f"02:70:72:00:00:{self.number:02x}"
 
     @property
@@ -50,33 +53,35 @@ class Function:
 
 @dataclass(frozen=True)
 class Layout:
-    """A whole scenario."""
+    """The layout of a whole scenario; `lay_out` makes it."""
 
     tag: str
+    """The run's tag."""
     client: Cable
     server: Cable
     addresses: dict[str, str]
-    """Of client and server."""
+    """IPv4 addresses of `client` and `server`."""
     functions: tuple[Function, ...]
 
     @property
     def cables(self) -> list[Cable]:
-        """In forward order."""
+        """All cables, in forward order."""
         arms = [arm for function in self.functions for arm in (function.ingress, function.egress)]
         return [self.client, *arms, self.server]
 
     @property
     def instances(self) -> list[str]:
-        """Everything that has a namespace."""
+        """Names of everything that has a namespace: the node first."""
         return [NODE, *dict.fromkeys(cable.instance for cable in self.cables)]
 
     def namespace(self, instance: str) -> str:
-        """Name that carries the run's tag."""
+        """Name of an instance's namespace, which carries the run's tag."""
         return f"sfcperf-{self.tag}-{instance}"
 
 
 def lay_out(scenario: Scenario, tag: str) -> Layout:
-    """The layout of a scenario in the run with this tag."""
+    """Lay out a scenario of the run with this tag."""
+    # Positions begin at 1: 0 and 1 are the numbers of the endpoints' cables.
     functions = tuple(
         Function(
             spec,

@@ -20,9 +20,10 @@ TIMEOUT_S = 2.0
 
 
 def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
-    """Send marked packets both ways and evaluate where they were seen; the capture goes to
-    `evidence`."""
+    """Send marked packets both ways and evaluate where they were seen; the capture goes to the file
+    `evidence`. Raises MeasurementError if they cannot be sent or captured."""
     node = layout.namespace(NODE)
+    # All packets go to the node's MAC address. `sides` chooses the ports.
     client, server = sides(
         scenario.chain.match,
         *(Side(NODE_MAC, layout.addresses[name], 0) for name in ("client", "server")),
@@ -36,6 +37,7 @@ def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
         for way, packets in ((forward, outward), (reverse, back)):
             send(layout.namespace(way[0].instance), way[0].inner, packets)
         ends = ((forward[-1], outward), (reverse[-1], back))
+        # Until all packets have left by the last cable of their way.
         capture.collect(
             lambda: all(
                 _times(capture.frames, end, packet, outgoing=True)
@@ -64,9 +66,14 @@ def prove(layout: Layout, scenario: Scenario, evidence: Path) -> TraversalProof:
 def _evaluate(
     frames: Sequence[Frame], layout: Layout, way: Sequence[Cable], packets: Sequence[MarkedPacket]
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
-    """What was seen at the functions on the way, and what contradicts it."""
+    """Return what was seen at each function on the way, and what contradicts a proper crossing.
+
+    Packets come to the node by the cables with even places on their way, those of the source and
+    out of functions, and leave it by those with odd places.
+    """
     direction = f"from {way[0].instance} to {way[-1].instance}"
     problems = []
+    # Function -> packets that entered it once and came back once.
     crossed = dict.fromkeys((entry.instance for entry in way[1:-1:2]), 0)
     for packet in packets:
         times = _way_of(frames, packet, way)
@@ -95,7 +102,8 @@ def _evaluate(
 
 
 def _way_of(frames: Sequence[Frame], packet: MarkedPacket, way: Sequence[Cable]) -> list[int]:
-    """When it was seen on the way, cable by cable: out of the source's, into the next, ..."""
+    """Return when a packet was seen on its way, cable by cable: from the source into the node, from
+    the node into the first function, back from there, ..."""
     return [
         time_ns
         for number, cable in enumerate(way)
@@ -106,11 +114,13 @@ def _way_of(frames: Sequence[Frame], packet: MarkedPacket, way: Sequence[Cable])
 def _times(
     frames: Sequence[Frame], cable: Cable, packet: MarkedPacket, *, outgoing: bool
 ) -> list[int]:
-    """When a packet passed the node's end of a cable, out of the node or into it."""
+    """Return when a packet passed the node's end of a cable, out of the node (`outgoing`) or into
+    it: Unix time, nanoseconds."""
     return [
         frame.time_ns
         for frame in frames
         if (frame.interface, frame.outgoing) == (cable.outer, outgoing)
         and packet.mark in frame.data
+        # Both addresses, which functions must not change; the first byte is the protocol.
         and packet.packet[1:] in frame.data
     ]

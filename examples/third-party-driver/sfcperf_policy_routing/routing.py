@@ -15,11 +15,12 @@ from sfcperf_policy_routing.layout import NODE_MAC, Cable, Layout
 GATEWAY = "169.254.0.1"
 """Stands for the other end of any cable; never on the wire."""
 CHAIN_PRIORITY, BYPASS_PRIORITY = 1000, 2000
+"""Priorities of rules: the kernel tries those with the lowest number first."""
 
 
 def ways(layout: Layout, scenario: Scenario) -> tuple[list[Cable], list[Cable]]:
-    """Cables that a packet takes, forward and in reverse, from the source's to the destination's;
-    two where it bypasses the chain."""
+    """Return the cables that packets take, forward and in reverse, from the source's to the
+    destination's: only these two where packets bypass the chain."""
     forward = layout.cables
     if not layout.functions or scenario.chain.reverse == "bypass":
         return forward, [layout.server, layout.client]
@@ -27,7 +28,7 @@ def ways(layout: Layout, scenario: Scenario) -> tuple[list[Cable], list[Cable]]:
 
 
 def node_commands(layout: Layout, scenario: Scenario) -> str:
-    """Lines for `ip -batch` in the node's namespace, when all cables are there."""
+    """Return lines for `ip -batch` in the node's namespace, when all cables are there."""
     lines: list[str] = []
     for cable in layout.cables:
         lines += [
@@ -38,13 +39,15 @@ def node_commands(layout: Layout, scenario: Scenario) -> str:
     forward, reverse = ways(layout, scenario)
     lines += _rules(forward, _match(scenario.chain.match, reverse=False))
     lines += _rules(reverse, _match(scenario.chain.match, reverse=True))
+    # Packets of an endpoint that the classifier does not match go straight to the other one.
     for here, there in ((layout.client, layout.server), (layout.server, layout.client)):
         lines.append(f"rule add iif {here.outer} lookup {there.table} priority {BYPASS_PRIORITY}")
     return "\n".join(lines) + "\n"
 
 
 def endpoint_commands(cable: Cable, address: str, peer: str) -> str:
-    """Lines for `ip -batch` in an endpoint's namespace: no ARP, no network, one peer."""
+    """Return lines for `ip -batch` in an endpoint's namespace: no ARP, no network, one peer.
+    `cable` and `address` are the endpoint's, `peer` is the address of the other one."""
     return (
         f"address add {address}/32 dev {cable.inner}\n"
         f"link set dev {cable.inner} up\n"
@@ -54,7 +57,8 @@ def endpoint_commands(cable: Cable, address: str, peer: str) -> str:
 
 
 def _rules(way: list[Cable], match: str) -> Iterator[str]:
-    """Pairs of cables: out of the first, into the second. Only what enters is classified."""
+    """Yield a rule for each pair of cables on a way: what comes out of the first goes into the
+    second. Only the first rule, by which packets enter the way, has the classifier's match."""
     pairs = zip(way[::2], way[1::2], strict=True)
     for number, (here, there) in enumerate(pairs):
         asked = match if number == 0 else ""
@@ -62,7 +66,8 @@ def _rules(way: list[Cable], match: str) -> Iterator[str]:
 
 
 def _match(match: Match, *, reverse: bool) -> str:
-    """The classifier's match; replies have source and destination exchanged."""
+    """Return the words of a rule for the classifier's match, each with a space behind it; empty if
+    it matches everything. With `reverse`, source and destination are exchanged, for replies."""
     ends = {
         "from": match.destination if reverse else match.source,
         "to": match.source if reverse else match.destination,

@@ -30,29 +30,33 @@ _NODE_SETTINGS = (
 
 
 class ScenarioDeployment:
-    """What is built of a scenario so far; the driver removes it."""
+    """What is built of a scenario so far. The driver makes one per deployment and calls `build`
+    once. However that ends, the driver removes `resources`."""
 
     def __init__(self, context: DriverContext, scenario: Scenario, layout: Layout) -> None:
         self.context = context
         self.scenario = scenario
         self.layout = layout
         self.hosts: dict[str, Host] = {}
+        """Instance -> its namespace, as a host."""
         self.running: dict[str, RunningFunction] = {}
+        """Name of a function -> its data plane, once it works."""
         self.offloads: dict[str, dict[str, bool]] = {}
+        """Endpoint -> each offload of its interface -> whether it is on."""
         self.cpus = CpuAssignment(scenario.topology.nodes, machine_cpus())
         where = this_machine()
         group = f"sfcperf-{context.tag}"
         self.groups = {f.spec.name: Cgroup(where, group, f.spec.name) for f in layout.functions}
-        """Of functions: they limit, and they are the meters."""
+        """Name of a function -> its control group, which limits and meters it."""
 
     @property
     def resources(self) -> list[Resource]:
-        """Everything that `build` creates, in order."""
+        """Everything that `build` creates."""
         paths = dict.fromkeys(path for group in self.groups.values() for path in group.paths)
         return [
             Resource(FOLDER, str(self._workdirs)),
             *(Resource(NAMESPACE, self.layout.namespace(name)) for name in self.layout.instances),
-            *(Resource(CGROUP, str(path)) for path in reversed(paths)),
+            *(Resource(CGROUP, str(path)) for path in paths),
         ]
 
     def build(self) -> None:
@@ -66,6 +70,7 @@ class ScenarioDeployment:
             self._start(function)
 
     def _hosts(self) -> None:
+        """Create the control groups of functions, and for each instance a folder and a host."""
         for function in self.layout.functions:
             spec = function.spec
             cpus = self.cpus.assign(spec.name, spec.node, spec.resources.vcpus)
@@ -82,6 +87,7 @@ class ScenarioDeployment:
             )
 
     def _cables(self) -> None:
+        """Let the node forward packets, and create its cables to all instances."""
         settings = ["sysctl", "-q", "-w", *_NODE_SETTINGS]
         self.hosts[NODE].run(settings, timeout_s=COMMAND_TIMEOUT_S)
         mtu = self.context.config["mtu"]
@@ -93,9 +99,11 @@ class ScenarioDeployment:
         _ip(self.hosts[NODE], batch)
 
     def _node(self) -> None:
+        """Give the node its routes and rules."""
         _ip(self.hosts[NODE], node_commands(self.layout, self.scenario))
 
     def _endpoints(self) -> None:
+        """Give the endpoints their addresses and routes, and turn off their offloads."""
         addresses = self.layout.addresses
         for cable, peer in ((self.layout.client, "server"), (self.layout.server, "client")):
             name = cable.instance
@@ -105,6 +113,7 @@ class ScenarioDeployment:
             self.offloads[name] = network.turn_off_offloads(namespace, cable.inner)
 
     def _start(self, function: Function) -> None:
+        """Start a function, between its two cables."""
         spec = function.spec
         arms = (function.ingress, function.egress)
         addresses = self.layout.addresses
@@ -125,7 +134,7 @@ class ScenarioDeployment:
         self.running[spec.name] = kind.start(self.hosts[spec.name], attachment, spec.knobs)
 
     def facts(self) -> Mapping[str, Any]:
-        """For Deployment.facts."""
+        """Return what a reader of the results should know (`Deployment.facts`)."""
         return {
             "mtu": self.context.config["mtu"],
             "offloads": self.offloads,
@@ -137,8 +146,10 @@ class ScenarioDeployment:
 
     @property
     def _workdirs(self) -> Path:
+        """Folder with a working folder for each instance."""
         return self.context.state_dir / "hosts"
 
 
 def _ip(host: Host, batch: str) -> None:
+    """Run lines of `ip -batch` on a host. Raises MeasurementError."""
     host.run(["ip", "-batch", "-"], stdin=batch.encode(), timeout_s=COMMAND_TIMEOUT_S)

@@ -12,13 +12,15 @@ MAX_FUNCTIONS = 30
 
 
 def validate(scenario: Scenario) -> None:
-    """Raises WorkflowError for what cannot be built, EnvironmentLacks for too few CPUs."""
+    """Check that this driver can build the scenario. Raises WorkflowError if it cannot, and
+    EnvironmentLacks if this machine has too few CPUs."""
     _check_node(scenario)
     _check_endpoints(scenario)
     _check_chain(scenario)
 
 
 def _check_node(scenario: Scenario) -> None:
+    """Check that all is on one node, and that no node is limited."""
     functions = scenario.chain.functions
     used = {scenario.client.node, scenario.server.node, *(spec.node for spec in functions)}
     if len(used) > 1:
@@ -38,6 +40,7 @@ def _check_node(scenario: Scenario) -> None:
 
 
 def _check_endpoints(scenario: Scenario) -> None:
+    """Check that the endpoints have different addresses, and nothing that is not supported."""
     addresses = {scenario.client.address, scenario.server.address}
     if len(addresses) == 1 and None not in addresses:
         raise WorkflowError(
@@ -55,6 +58,7 @@ def _check_endpoints(scenario: Scenario) -> None:
 
 
 def _check_chain(scenario: Scenario) -> None:
+    """Check that the chain is plain IP and short enough, and that its functions can run here."""
     chain = scenario.chain
     if chain.encapsulation != "auto":
         raise WorkflowError(

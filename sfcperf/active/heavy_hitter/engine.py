@@ -103,7 +103,12 @@ class HeavyHitterThroughput(HeavyHitterEngine):
             better="higher",
             primary=True,
         ),
-        Metric("throughput_bps", "bit/s", "the same in bits of frames", better="higher"),
+        Metric(
+            "throughput_bps",
+            "bit/s",
+            "the same in bits of frames, with the frame check sequence",
+            better="higher",
+        ),
         Metric("packet_ns", "ns", "the engine's CPU time for a packet", better="lower"),
     )
     parameters = object_schema(
@@ -142,12 +147,13 @@ class HeavyHitterThroughput(HeavyHitterEngine):
         words += [parameters["threshold"], "--frame-bytes", parameters["frame_bytes"] - _FCS_BYTES]
         words += ["--cpus", ",".join(map(str, cpus[: parameters["cores"]]))]
         threads = self.events(raw_dir, *words)[-1]["threads"]
-        rates = [1e9 / thread["ns_per_frame"] for thread in threads if thread["frames"]]
-        total = sum(rates)
+        busy = [thread for thread in threads if thread["frames"]]
+        rates = [1e9 / thread["ns_per_frame"] for thread in busy]
+        bits = [8 * (thread["bytes"] / thread["frames"] + _FCS_BYTES) for thread in busy]
         values = {
-            "throughput_pps": total,
-            "throughput_bps": total * parameters["frame_bytes"] * 8,
-            "packet_ns": fmean(t["ns_per_frame"] for t in threads if t["frames"]),
+            "throughput_pps": sum(rates),
+            "throughput_bps": sum(rate * size for rate, size in zip(rates, bits, strict=True)),
+            "packet_ns": fmean(thread["ns_per_frame"] for thread in busy),
         }
         return ProbeResult(
             samples(self.reported, values), self._doubts(threads), self._notes(threads)

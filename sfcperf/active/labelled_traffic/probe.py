@@ -232,16 +232,16 @@ def _received_and_dropped(deployment: Deployment) -> tuple[int, int]:
 
 
 def _of_kinds(by_label: Mapping[str, BlockingCounts]) -> Iterator[Sample]:
-    """Give the samples of each kind of attack: counts, shares and the time to block."""
+    """Give the samples of each kind of attack: counts, shares and the time to block. Where only
+    answers of a kind were sent, it has no packets, and no share of them."""
     for label, blocked in sorted(by_label.items()):
         if label == BENIGN:
             continue
         yield of_kind(label, "flows", "1", blocked.flows)
         yield of_kind(label, "recall", "1", blocked.flows_hit / blocked.flows)
         yield of_kind(label, "packets", "1", blocked.packets)
-        yield of_kind(
-            label, "packets_blocked_ratio", "1", blocked.packets_stopped / blocked.packets
-        )
+        if blocked.packets_stopped_ratio is not None:
+            yield of_kind(label, "packets_blocked_ratio", "1", blocked.packets_stopped_ratio)
         if blocked.time_to_block_ms is not None:
             yield of_kind(label, "time_to_block_ms", "ms", blocked.time_to_block_ms)
 

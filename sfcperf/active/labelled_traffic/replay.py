@@ -56,10 +56,17 @@ class Replay:
         self, plan: ReplayPlan, speed: float, deployment: Deployment, folder: Path
     ) -> None:
         """`folder` is for captures and what the tools print; `prepare` makes it. Raises
-        MeasurementError for packets that do not fit the MTU of an endpoint."""
+        MeasurementError for packets that do not fit the MTU of an endpoint, and if all packets have
+        addresses of the endpoints."""
         self._deployment, self._speed, self._folder = deployment, speed, folder
         client, server = deployment.client, deployment.server
         self.plan = plan.without([client.address, server.address])
+        if not self.plan.packets:
+            raise MeasurementError(
+                "nothing of the trace can be sent: all packets are from or to an endpoint, "
+                f"{client.address} or {server.address}",
+                hint="give the endpoints other addresses, or change those of the trace",
+            )
         _check_mtu(self.plan, client, server)
         self._at_client = client.host.workdir / "replay-frames"
         self._settings = KernelSettings(server.host)

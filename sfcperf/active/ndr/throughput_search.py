@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -80,15 +81,15 @@ def search(
     config.warmup_duration = 0
     controller = MultipleLossRatioSearch(config)
     measurer = _Measurer(settings, offer, clock)
-    time_is_up = False
     try:
-        controller.search(measurer, debug=_ignore)
-    except _DeadlineReached:
-        time_is_up = True
+        # Without a deadline, it ends only when each goal has a regular result, or one that
+        # `min_load` or `max_load` makes irregular.
+        with suppress(_DeadlineReached):
+            controller.search(measurer, debug=_ignore)
     except (RuntimeError, ValueError) as error:
         raise MeasurementError(f"MLRsearch failed: {error}") from error
     results = [
-        _Judge(settings, controller, measurer, goal, time_is_up).result(name)
+        _Judge(settings, controller, measurer, goal).result(name)
         for (name, _), goal in zip(settings.loss_ratios, goals, strict=True)
     ]
     return SearchResult(tuple(results), tuple(measurer.offered))
@@ -218,12 +219,10 @@ class _Judge:
         controller: MultipleLossRatioSearch,
         measurer: _Measurer,
         goal: SearchGoal,
-        time_is_up: bool,
     ) -> None:
         self._settings = settings
         self._measurer = measurer
         self._goal = goal
-        self._time_is_up = time_is_up
         self._target = controller.scaling.goal_to_final_target[goal]
         self._bounds = controller.database.get_relevant_bounds(self._target)
 

@@ -62,7 +62,7 @@ class PktgenLoad(LoadGenerator):
 
     def _alone(self, deployment: Deployment, raw_dir: Path) -> float:
         """Measure the generator's highest rate without a chain, packets per second."""
-        assert self._run is not None, "start comes first"
+        assert self._run is not None, "prepare comes first"
         sent, _, duration_s = self._run.calibrate(deployment, raw_dir, rate_pps=0)
         return sent.packets / duration_s
 

@@ -23,7 +23,7 @@ class SenderReport:
     packets: int
     """Packets that the interface took."""
     skipped: int
-    """Packets that were due while the sender was held up for more than 1 ms, and were not sent."""
+    """Packets that were due while the sender was held up, and were not sent later either."""
     refused: int
     """Packets that the interface did not take. Only the engine `packet` counts them; the engine
     `xdp` does not learn of them."""

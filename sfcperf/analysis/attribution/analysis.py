@@ -143,8 +143,9 @@ def _attribution(
         path=times.path,
         functions=functions,
         ranking=ranking(times.trials, [f.name for f in functions if f.time], estimator.rules),
-        # A trial without times of VNFs has a total of 0, which is no sum.
-        sum=estimator.estimate([total for t, total in sums if t.functions]),
+        # Where a VNF's time is known together with its links only, the total lacks it: it is no
+        # sum of the chain, and neither is that of a trial without times of VNFs.
+        sum=estimator.estimate([total for t, total in sums if t.functions and t.has(seen)]),
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",
         parts=tuple(_parts(times, estimator)),

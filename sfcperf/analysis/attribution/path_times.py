@@ -69,6 +69,10 @@ class TrialTimes:
     cpu_cores: Mapping[str, float] = field(default_factory=dict)
     """Instance -> CPU cores that it used, mean over the trial; empty without the monitor cpu."""
 
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the time of each of these VNFs is known by itself."""
+        return all(name in self.functions for name in names)
+
     def explains(self, names: Iterable[str]) -> bool:
         """Whether the time of each of these VNFs is known, by itself or together with its links."""
         return all(n in self.functions or f"{n}{WITH_LINKS}" in self.parts for n in names)

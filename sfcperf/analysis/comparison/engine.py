@@ -196,8 +196,10 @@ def _samples(matched: Match, paired: bool, several: Sequence[bool]) -> tuple[Sam
 
 
 def _values(trials: _Trials, metric: str) -> list[_Value]:
-    """Return the value of a metric in each valid trial that has one."""
-    means = [(run, r, trial_means(r).get(metric)) for run, r in trials if r.status == "valid"]
+    """Return the value of a metric in each valid trial that has one, in order of time within a run:
+    pooled scenarios come one after the other, but were measured in turn."""
+    ordered = sorted(trials, key=lambda pair: (pair[0], pair[1].round, pair[1].started_at))
+    means = [(run, r, trial_means(r).get(metric)) for run, r in ordered if r.status == "valid"]
     return [_Value(run, record, value) for run, record, value in means if value is not None]
 
 

@@ -282,8 +282,7 @@ def _wider(
     is not known."""
     if not isfinite(tests.coarse):
         return None, None
-    # Only a scale of ratios uses the centre, which is that of the case.
-    taken = replace(scale, centre=tests.scale.centre).share(tests.coarse)
+    taken = scale.share(tests.coarse)
     return ends[0] - taken, ends[1] + taken
 
 

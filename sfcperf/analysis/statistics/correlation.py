@@ -93,7 +93,7 @@ def _centred(values: numpy.ndarray, groups: Sequence[Any]) -> numpy.ndarray | No
     such vectors is their correlation. None if there is no variation within groups."""
     import numpy as np
 
-    codes = np.unique([str(group) for group in groups], return_inverse=True)[1]
+    codes = np.unique(groups, return_inverse=True)[1]
     # Values are scaled first: squares of very small and very large ones do not fit a float.
     scale = float(np.max(np.abs(values)))
     if scale == 0:

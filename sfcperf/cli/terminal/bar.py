@@ -79,7 +79,7 @@ class BarDisplay(Listener):
         self._left.add(planned_s)
         self._progress.update(self._task, total=trials, completed=done)
 
-    def more_trials(self, trials: int, planned_s: float) -> None:
+    def more_trials(self, trials: int, planned_s: float, reason: str) -> None:
         """Make the bar longer by these trials, and add to the time left."""
         self._left.add(planned_s)
         task = self._progress.tasks[0]

@@ -48,9 +48,9 @@ class LineDisplay(Listener):
         takes = f", about {duration_text(planned_s)}" if planned_s else ""
         say(f"{folder}: {count_text(trials, 'trial')} planned{before}{takes}")
 
-    def more_trials(self, trials: int, planned_s: float) -> None:
-        """Print how many trials the plan grows by."""
-        say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
+    def more_trials(self, trials: int, planned_s: float, reason: str) -> None:
+        """Print how many trials the plan grows by, and why."""
+        say(f"{reason}: {count_text(trials, 'trial')} more")
 
     def trial_group_started(self, group: TrialGroup) -> None:
         """Print the round and the levels of the group."""

@@ -22,9 +22,9 @@ class Listener:
         were recorded by earlier sessions of a resumed run. `planned_s` is the estimated time of the
         others with their deployments, seconds."""
 
-    def more_trials(self, trials: int, planned_s: float) -> None:
+    def more_trials(self, trials: int, planned_s: float, reason: str) -> None:
         """The plan grows by `trials`, because sequential stopping adds a round or the noise gate
-        reruns some. `planned_s` is their estimated time, seconds."""
+        reruns some: `reason` says which. `planned_s` is their estimated time, seconds."""
 
     def phase(self, name: str) -> None:
         """The run's state changed: `deploying`, `measuring`, ..."""

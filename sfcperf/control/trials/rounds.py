@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from math import ceil
 
 from sfcperf.control.context import RunContext
 from sfcperf.control.progress_state import ProgressState, rerun_groups, rerun_number
@@ -14,7 +13,7 @@ from sfcperf.results import noise_gate
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.noise_gate import sentinel_scenario
-from sfcperf.workflow.plan import TrialGroup, trial_group_s, trial_groups, warmup_s
+from sfcperf.workflow.plan import TrialGroup, block_size, trial_group_s, trial_groups, warmup_s
 
 
 class Rounds:
@@ -45,7 +44,7 @@ class Rounds:
             number += 1
             todo = self._progress.missing(number, active)
             if todo and number > self._workflow.design.rounds:
-                self._tell_more(todo)
+                self._tell_more(todo, "intervals are still too wide")
             self._measure(number, todo, active)
             self._rerun(number, active)
             stopping.update(self._progress.stopping(number, active))
@@ -70,10 +69,10 @@ class Rounds:
         # A round, of warm-up or not, has total / rounds trials.
         return total + design.warmup_rounds * total // design.rounds, done, planned_s
 
-    def _tell_more(self, groups: Sequence[TrialGroup]) -> None:
-        """Tell the display that the plan has grown by these groups."""
+    def _tell_more(self, groups: Sequence[TrialGroup], reason: str) -> None:
+        """Tell the display that the plan has grown by these groups, and why."""
         trials = sum(len(group.trials) for group in groups)
-        self._run.listener.more_trials(trials, _time_s(groups))
+        self._run.listener.more_trials(trials, _time_s(groups), reason)
 
     def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
         """Measure the groups in `todo`, which are of this round, in blocks. The sentinel is read
@@ -81,9 +80,7 @@ class Rounds:
         reading. Warm-up trials of the `active` scenarios come first, once per session."""
         size = max(1, len(todo))  # without a sentinel, there is one block
         if (sentinel := self._workflow.design.sentinel) is not None:
-            # Variants that are compared with each other share a block.
-            compared = max(1, len(self._workflow.variants))
-            size = compared * ceil(sentinel.every_visits / compared)
+            size = block_size(self._workflow, sentinel)
         if todo or self._unread(number):
             self._warm_up(active)
         for begin in range(0, len(todo), size):
@@ -122,7 +119,7 @@ class Rounds:
             turn = max(rerun_number(record.trial_id) for record in distrusted)
             settle(self._run, self._gate.settle_s * 2**turn)
             groups = rerun_groups(trial_groups(self._workflow, number), distrusted)
-            self._tell_more(groups)
+            self._tell_more(groups, "the noise gate does not accept all trials")
             self._measure(number, groups, active)
 
     def _account(self) -> dict[str, object]:

@@ -88,7 +88,7 @@ class Pool:
                     hint="is it installed there? `sfcperf.hosts.carry.equip` copies tools",
                 )
             return link, session
-        raise self._given_up()
+        raise self._given_up("started no command")
 
     async def read(self, path: str, timeout_s: float) -> tuple[bytes, int]:
         """Return the file's bytes and 0, or what `cat` says about it and its exit status. Raises
@@ -104,7 +104,7 @@ class Pool:
                         await link.open_reader()
                         link.give_back()
                 return await link.read(path, timeout_s)
-        raise self._given_up()
+        raise self._given_up(f"could not be asked for {path}")
 
     async def close(self) -> None:
         """Close all connections; what was started through them ends."""
@@ -151,5 +151,6 @@ class Pool:
         except (Unreachable, TimeoutError):
             return True  # unknown: if it were sent again, it could run twice
 
-    def _given_up(self) -> MeasurementError:
-        return MeasurementError(f"{self._name} started no command in {_TRIES} attempts")
+    def _given_up(self, what: str) -> MeasurementError:
+        """The error after _TRIES attempts; `what`: what the host did not do."""
+        return MeasurementError(f"{self._name} {what} in {_TRIES} attempts")

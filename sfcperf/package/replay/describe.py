@@ -49,8 +49,8 @@ def description(prepared: PreparedReplay) -> list[str]:
 
 def workflow_lines(workflow: Workflow) -> list[str]:
     """Describe everything that the workflow does, as lines. Of parameters, only those that differ
-    from their defaults are shown (of publishers, all; of analyses, none). Call it while the
-    plug-ins with which the workflow was loaded are available (`plugins.further`)."""
+    from their defaults are shown (of publishers, all). Call it while the plug-ins with which the
+    workflow was loaded are available (`plugins.further`)."""
     design = workflow.design
     lines = [f"workflow as executed: SHA-256 {digest(document_text(workflow))}"]
     for infrastructure in workflow.infrastructures:
@@ -74,7 +74,9 @@ def workflow_lines(workflow: Workflow) -> list[str]:
         f"service {each.name}: {_plugin('service', each.service, each.parameters)}"
         for each in workflow.services
     ]
-    lines += [f"analysis {each.name}" for each in workflow.analyses]
+    lines += [
+        f"analysis {_plugin('analysis', each.name, each.parameters)}" for each in workflow.analyses
+    ]
     lines += [f"publisher {each.name} {_value(each.parameters)}" for each in workflow.publish]
     return lines
 

@@ -71,9 +71,12 @@ def _check_same(original: Path, copy: Path) -> None:
     """Raise InputError unless both folders have the same files with the same content."""
 
     def hashes(folder: Path) -> dict[str, str]:
-        """Path in the folder -> SHA-256 of the file."""
+        """Path in the folder -> SHA-256 of the file; empty for a link, which no package has."""
         files = (p for p in folder.rglob("*") if p.is_file() or p.is_symlink())
-        return {p.relative_to(folder).as_posix(): hash_file(p).sha256 for p in files}
+        return {
+            p.relative_to(folder).as_posix(): "" if p.is_symlink() else hash_file(p).sha256
+            for p in files
+        }
 
     if hashes(original) != hashes(copy):
         raise InputError(

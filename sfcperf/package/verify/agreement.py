@@ -94,11 +94,11 @@ def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_
     """Yield what plan.json states twice, or states as well as run.json."""
     design, rounds = manifest["design"], plan["rounds"]
     stop = design["stop_when"] or {}
-    # Scenario -> labels of its probes, by run.json.
-    labels: dict[str, set[str]] = {entry["id"]: set() for entry in manifest["scenarios"]}
+    # Scenario -> labels of its probes, by run.json, which may state one twice.
+    labels: dict[str, list[str]] = {entry["id"]: [] for entry in manifest["scenarios"]}
     for probe in manifest["probes"]:
         for scenario_id in probe["scenarios"]:
-            labels.setdefault(scenario_id, set()).add(probe["label"])
+            labels.setdefault(scenario_id, []).append(probe["label"])
     # Whether they are for warm-up -> numbers of the rounds.
     numbers = {kind: [r["round"] for r in rounds if r["warmup"] == kind] for kind in (True, False)}
     visits = [visit for r in rounds if not r["warmup"] for visit in r["visits"]]
@@ -126,12 +126,10 @@ def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_
         yield _Pair(f"{RunFile.PLAN}/{name}", planned, RunFile.MANIFEST, reported)
     yield _Pair(
         f"{RunFile.PLAN}/resolved",
-        {name: _outline(found) for name, found in resolved.items()},
+        [[name, *_outline(found)] for name, found in resolved.items()],
         f"{RunFile.PLAN}/scenarios",
-        {
-            s["id"]: [s[k] for k in ("scenario", "topology", "functions", "probes")]
-            for s in scenarios
-        },
+        # A list: it would show a scenario that is there twice.
+        [[s[k] for k in ("id", "scenario", "topology", "functions", "probes")] for s in scenarios],
     )
     yield _Pair(f"{RunFile.MANIFEST}/design/seed", design["seed"], "its /seed", manifest["seed"])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from sfcperf.package.opened import Package
 from sfcperf.package.verify.tolerance import REL_TOLERANCE, same_table, same_value
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
 from sfcperf.results.store import RunFile, RunStore
+
+_Row = Mapping[str, Any]
+"""A row of summary.json."""
 
 
 def check_summaries(package: Package) -> Check:
@@ -50,7 +54,7 @@ def _summary_findings(store: RunStore) -> tuple[list[str], bool]:
     if made == packed:
         return [], True
     # Not the same bytes: the values decide. The CSV file is compared with the packed summary alone.
-    before, now = (_rows(json.loads(content)) for content in (packed[0], made[0]))
+    before, now = (json.loads(content)["summaries"] for content in (packed[0], made[0]))
     findings = [f"{name}: {text}" for text in _differences(before, now)]
     if not findings and packed[1] is not None:
         _, table = store.summary_texts(store.summaries())
@@ -63,16 +67,15 @@ def _content(path: Path) -> bytes:
     return read_input(path, path.name, max_bytes=MAX_DOCUMENT_BYTES)
 
 
-def _rows(document: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
-    """(Scenario, label, metric) -> its row of summary.json."""
-    return {(row["scenario_id"], row["label"], row["metric"]): row for row in document["summaries"]}
+def _key(row: _Row) -> tuple[str, str, str]:
+    """What identifies a row: scenario, label and metric."""
+    return row["scenario_id"], row["label"], row["metric"]
 
 
-def _differences(
-    before: Mapping[tuple[str, str, str], Mapping[str, Any]],
-    now: Mapping[tuple[str, str, str], Mapping[str, Any]],
-) -> list[str]:
-    """Return the differences between the packed rows (`before`) and those made again (`now`)."""
+def _differences(packed: Sequence[_Row], made: Sequence[_Row]) -> list[str]:
+    """Return the differences between the packed rows and those made again."""
+    before, now = ({_key(row): row for row in rows} for rows in (packed, made))
+    times = Counter(map(_key, packed))
     found = []
     for key in dict.fromkeys([*before, *now]):
         what = f"{key[2]} of {key[1]} in {key[0]}"
@@ -80,6 +83,9 @@ def _differences(
             found.append(f"{what} is in the summary but not in the trials")
         elif key not in before:
             found.append(f"{what} is not in the summary")
+        elif times[key] > 1:
+            # Nobody can tell which of the rows a reader takes.
+            found.append(f"{what} is {times[key]} times in the summary")
         else:
             found += [
                 f"{what}: {name} is {before[key][name]!r}, and {value!r} by the trials"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
+from io import StringIO
 from typing import Any
+
+from sfcperf.package.verify.same import same
 
 REL_TOLERANCE = 1e-9
 """Two numbers are equal if they differ by at most this ratio of the larger one."""
@@ -16,16 +19,19 @@ def same_value(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same_value, a, b))
-    numbers = (int, float)
-    if isinstance(a, numbers) and isinstance(b, numbers) and not isinstance(a, bool):
+    if _is_number(a) and _is_number(b):
         return math.isclose(a, b, rel_tol=REL_TOLERANCE, abs_tol=0.0)
-    return bool(a == b)
+    return same(a, b)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def same_table(a: bytes, b: bytes) -> bool:
     """Whether two CSV texts are equal, their numbers to REL_TOLERANCE."""
     try:
-        before, now = (list(csv.reader(text.decode().splitlines())) for text in (a, b))
+        before, now = (list(csv.reader(StringIO(text.decode(), newline=""))) for text in (a, b))
     except (UnicodeDecodeError, csv.Error):
         return False
     return len(before) == len(now) and all(

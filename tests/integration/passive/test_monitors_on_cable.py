@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,12 @@ def test_tcpdump_refuses_what_it_cannot_do(
     assert not (tmp_path / "elsewhere.pcap").exists()
     assert not processes_in(wire.spaces["middle"])
     assert of(monitor.stop(), "client", "captured_packets") == []
+
+
+def test_tcpdump_needs_a_hop(wire: Cable, tmp_path: Path) -> None:
+    for given in ({}, {"hops": ["client"]}):
+        with pytest.raises(MeasurementError, match="has no hops"):
+            made(TcpdumpMonitor, **given).start(replace(wire.deployment, hops=()), tmp_path)
 
 
 def test_a_killed_tcpdump_is_told(wire: Cable, tmp_path: Path) -> None:

@@ -388,6 +388,8 @@ def test_a_parquet_file_that_lacks_something(tmp_path: Path) -> None:
         (table.drop_columns("proto"), "there is no column proto"),
         (table.set_column(1, "src_ip", pa.array([None], pa.string())), "rows without a value"),
         (table.set_column(1, "src_ip", pa.array(["10.0.0"])), "does not appear to be"),
+        (table.set_column(1, "src_ip", pa.array([0x0A000001])), "src_ip has the type int64"),
+        (table.set_column(2, "dst_ip", pa.array([bytes(4)])), "dst_ip has the type binary"),
         (table.set_column(2, "dst_ip", pa.array(["::1"])), "differ in their IP version"),
         (table.set_column(6, "size_bytes", pa.array([2**40])), "column size_bytes"),
     ):

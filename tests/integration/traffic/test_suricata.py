@@ -14,7 +14,7 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 from support.command import SFCPERF
 
-from sfcperf.errors import InputError, MeasurementError
+from sfcperf.errors import InputError
 from sfcperf.traffic import labels, suricata
 from sfcperf.traffic.labels import BENIGN, Labels
 
@@ -79,10 +79,7 @@ def test_ipv6(tmp_path: Path) -> None:
     assert (str(first.address), str(first.other_address)) == ("2001:db8::1/128", "2001:db8::2/128")
 
 
-def test_labels_of_a_capture_are_kept(
-    pcap: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(suricata, "state_root", lambda: tmp_path)
+def test_labels_of_a_capture_are_kept(pcap: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.rules"
     own.write_text('alert tcp any any -> any 80 (msg:"web"; flags:S; sid:1;)\n')
     first, other = suricata.kept(pcap, [suricata.RULES]), suricata.kept(pcap, [own])
@@ -106,5 +103,5 @@ def test_rules_that_are_refused(pcap: Path, tmp_path: Path, rules: str | None, s
 def test_a_file_that_is_no_capture(tmp_path: Path) -> None:
     file = tmp_path / "trace.pcap"
     file.write_text("no capture\n")
-    with pytest.raises(MeasurementError, match="not a pcap file"):
+    with pytest.raises(InputError, match="not a capture"):
         suricata.alerts(file)

@@ -8,11 +8,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sfcperf.results.flows import FLOWS
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY, TrialRows
 from support.attacks import Attack
 from support.records.packages import contents, forged, packed, write_zip
@@ -116,24 +118,55 @@ def _signature_fifo(folder: Path) -> list[str]:
     return ["verify", "p.zip"]
 
 
-def _two_trials_less(folder: Path) -> list[str]:
+def _run_edited(edit: Callable[[RunStore], None]) -> Callable[[Path], list[str]]:
+    """Trials and summaries of the run changed."""
+
+    def make(folder: Path) -> list[str]:
+        run = folder / "run-1"
+        for name, content in honest().items():
+            if name.startswith(f"{RUN}/"):
+                path = run / name.removeprefix(f"{RUN}/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        edit(RunStore(run))
+        names = (RunFile.TRIALS, RunFile.SUMMARY, RunFile.SUMMARY_CSV)
+        changed = {f"{RUN}/{name}": (run / name).read_bytes() for name in names}
+        shutil.rmtree(run)
+        return _verify(folder, changed)
+
+    return make
+
+
+def _two_trials_less(run: RunStore) -> None:
     """Unwelcome trials deleted, and the summaries made from the others."""
     from sfcperf.analysis.summary import SummaryAnalysis
-    from sfcperf.results.store import RunStore
 
-    run = folder / "run-1"
-    for name, content in honest().items():
-        if name.startswith(f"{RUN}/"):
-            path = run / name.removeprefix(f"{RUN}/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-    lines = (run / "trials.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "trials.jsonl").write_bytes(b"".join(lines[2:]))
-    SummaryAnalysis({}).analyse(RunStore(run))
-    names = ("trials.jsonl", "summary.json", "summary.csv")
-    changed = {f"{RUN}/{name}": (run / name).read_bytes() for name in names}
-    shutil.rmtree(run)
+    path = run.folder / RunFile.TRIALS
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[2:]))
+    SummaryAnalysis({}).analyse(run)
+
+
+def _row_twice(run: RunStore) -> None:
+    """A row with a welcome number, before the one that follows from the trials."""
+    rows = run.summaries()
+    run.write_summary([replace(rows[0], mean=1.5), *rows])
+
+
+def _scenario_twice(folder: Path) -> list[str]:
+    """A scenario with other levels before the measured one, wherever scenarios are a list."""
+    changed = {}
+    for name, key in (("run.json", "levels"), ("plan.json", "scenario")):
+        document = json.loads(honest()[f"{RUN}/{name}"])
+        first = document["scenarios"][0]
+        other = {**first, key: {**first[key], "chain_length": 9}}
+        document["scenarios"].insert(0, other)
+        changed[f"{RUN}/{name}"] = json.dumps(document).encode()
     return _verify(folder, changed)
+
+
+def _probe_twice(document: Any) -> None:
+    first = document["probes"][0]
+    document["probes"].insert(0, {**first, "probe": "another"})
 
 
 def _crate_file(key: str, value: str) -> Callable[[Path], list[str]]:
@@ -226,7 +259,10 @@ ATTACKS = [
         "rows",
     ),
     _fails("flows-of-many-rows", _with(f"{RUN}/flows.parquet", lambda: _many_rows(FLOWS)), "rows"),
-    _fails("two-trials-less", _two_trials_less, "run.json/trials says"),
+    _fails("two-trials-less", _run_edited(_two_trials_less), "run.json/trials says"),
+    _fails("summary-row-twice", _run_edited(_row_twice), "is 2 times in the summary"),
+    _fails("scenario-twice", _scenario_twice, "plan.json/resolved"),
+    _fails("probe-twice", _edited(f"{RUN}/run.json", _probe_twice), "scenarios (probes)"),
     _fails(
         "999-trials-claimed",
         _edited(PACKAGE, lambda d: d["runs"][0].update(trials={"valid": 999})),

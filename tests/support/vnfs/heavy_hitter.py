@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,10 +56,15 @@ class Outcome:
 
 def write_pcap(path: Path, frames: Sequence[bytes], step_ns: int = 0) -> None:
     """A capture of Ethernet frames, with times in nanoseconds."""
+    write_timed_pcap(path, [(number * step_ns, frame) for number, frame in enumerate(frames)])
+
+
+def write_timed_pcap(path: Path, frames: Iterable[tuple[int, bytes]]) -> None:
+    """A capture of Ethernet frames with their times [ns]."""
     with path.open("wb") as file:
         file.write(_PCAP)
-        for number, frame in enumerate(frames):
-            time = divmod(number * step_ns, _NS_PER_S)
+        for time_ns, frame in frames:
+            time = divmod(time_ns, _NS_PER_S)
             file.write(_HEAD.pack(*time, len(frame), len(frame)) + frame)
 
 
@@ -86,13 +91,19 @@ def command(engine: str, settings: Settings, trace: str | Path, output: Path) ->
 
 
 def processed(
-    folder: Path, engine: str, frames: Sequence[bytes], settings: Settings, clock: Clock
+    folder: Path,
+    engine: str,
+    frames: Sequence[bytes],
+    settings: Settings,
+    clock: Clock,
+    *options: object,
 ) -> Outcome:
-    """What an engine makes of frames."""
+    """What an engine makes of frames. `options`: further ones of the tool."""
     write_pcap(folder / "in.pcap", frames, clock.step_ns)
     words = command(engine, settings, folder / "in.pcap", folder / "out.pcap")
     words += ["--first-epoch", clock.first_epoch]
     words += ["--window-ms", clock.window_ms] if clock.window_ms else []
+    words += options
     argv = [str(word) for word in words]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.active.labelled_traffic.blocking import PacketFate, attacks, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.probe import result_of
+from sfcperf.results.kinds import PROBE, kind_of
 from sfcperf.traffic.labels import BENIGN
 
 LABELS = (BENIGN, "flood", "scan")
@@ -50,6 +52,15 @@ def test_shares_of_packets_and_bytes(fates: list[PacketFate]) -> None:
     assert found["attack_packets_blocked_ratio"] == share(sum(not f.passed for f in bad), len(bad))
     assert found["benign_packets_lost_ratio"] == share(sum(not f.passed for f in good), len(good))
     assert found["attack_bytes_passed_ratio"] == share(passed, sum(f.size_bytes for f in bad))
+
+
+def test_a_kind_of_which_only_answers_were_sent_has_no_share() -> None:
+    """Its label begins in the middle of a flow, for instance."""
+    answer = PacketFate(1, "flood", 100, 0, True, answer=True)
+    samples, notes, _ = result_of(blocked_by_label([answer]))
+    found = {kind[1]: s.value for s in samples if (kind := kind_of(PROBE, s.metric))}
+    assert found == {"flows": 1, "recall": 0, "packets": 0}
+    assert notes["attack_packets"] == 0
 
 
 @given(some_fates())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from scapy.utils import PcapWriter
 from support.probing import made as probe_made
 
 from sfcperf.active.labelled_traffic import LabelledTraffic
+from sfcperf.active.labelled_traffic.replay import Replay
 from sfcperf.active.labelled_traffic.replay_plan import Key, ReplayPlan, plan, replayed
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.packets.five_tuple import flow_of
 from sfcperf.packets.identity import identity
 from sfcperf.results.kinds import PROBE, kind_of, of_kind
@@ -81,9 +83,12 @@ def test_what_no_chain_carries_is_left_out(tmp_path: Path) -> None:
     found = made(tmp_path, [tcp(USER, 1), *martians, *others])
     assert len(found.packets) == 1
     assert found.left_out == {"training": 0, "not_ipv4": 1, "martian": 4, "ethertype_0x0806": 1}
-    left = found.without([USER])
-    assert not left.packets
-    assert left.left_out["endpoint_addresses"] == 1
+    assert found.without([USER]).left_out["endpoint_addresses"] == 1
+    endpoints: Any = SimpleNamespace(
+        client=SimpleNamespace(address=USER), server=SimpleNamespace(address="10.0.0.1")
+    )
+    with pytest.raises(MeasurementError, match=f"all packets are from or to.*{USER}"):
+        Replay(found, 1, endpoints, tmp_path)
 
 
 def test_vlan_tags_are_taken_off(tmp_path: Path) -> None:

@@ -251,6 +251,30 @@ class TestSffs:
         lost = records[1].trial_id
         assert any(text.startswith("1 of 2 trials") and lost in text for text in path["remarks"])
 
+    @pytest.mark.parametrize("never", [False, True])
+    def test_a_sum_has_each_vnf_without_its_links(self, tmp_path: Path, never: bool) -> None:
+        """No sample of the second trial, or of any, has the second router."""
+        own = ("router-2", "processing_time_us", 1.0)
+        told = [
+            *((source.replace("forwarder", "router"), *more) for source, *more in self.TOLD),
+            ("router-2", "pptmon_visible", 1.0),
+        ]
+        told.remove(("router-2", "pptmon_visible", 0.0))
+        store = run_folder(tmp_path / "run", [trial(n, values=[30.0]) for n in (1, 2)])
+        functions = [{"name": f"router-{n}", "type": "router", "position": n} for n in (1, 2)]
+        store.write_plan(made_up_plan(["s000"], functions=functions))
+        for record, further in zip(store.trials(), ([] if never else [own], []), strict=True):
+            rows = [Observation(1, source, name, "us", v) for source, name, v in [*told, *further]]
+            store.write_trial_telemetry(record, rows)
+        store.merge_telemetry()
+        (path,) = analysed(store)["paths"]
+        assert path["residual"]["trials"] == 2
+        if never:
+            assert path["sum"] is None
+            assert any("no sample has router-2" in text for text in path["remarks"])
+        else:
+            assert (path["sum"]["trials"], path["sum"]["mean_us"]) == (1, 5.0)
+
     def test_without_pptmon_functions_come_with_their_links(self, tmp_path: Path) -> None:
         told = [t for t in self.TOLD if "pptmon" not in t[1] and "processing" not in t[1]]
         path = self.paths(tmp_path / "run", *told)["forward"]

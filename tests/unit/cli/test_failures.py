@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from sfcperf.cli import failures
+from sfcperf.cli import app, failures, main
 from sfcperf.cli.failures import exit_code_after
 from sfcperf.control.interrupts import SIGNALS
 from sfcperf.errors import InputError
@@ -59,6 +60,14 @@ def test_the_first_signal_interrupts(capsys: pytest.CaptureFixture[str]) -> None
     assert exit_code_after(wait) == 130
     assert capsys.readouterr().err == "interrupted\n"
     assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_IGN}
+
+
+def test_a_plug_in_that_ends_the_process_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(app, "click_command", lambda: lambda: sys.exit("no licence"))
+    assert exit_code_after(main._run_verb) == 4
+    assert "no licence" in capsys.readouterr().err
 
 
 def test_an_internal_error_of_a_user_without_a_home_folder(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -25,16 +26,24 @@ def debian(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "find", str)
 
 
-def _dpkg(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    done = SimpleNamespace(stdout=output)
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+def _dpkg(monkeypatch: pytest.MonkeyPatch, output: str) -> list[list[str]]:
+    """Make dpkg-query print this; return its calls, as they come."""
+    calls: list[list[str]] = []
+
+    def run(argv: list[str], **_: Any) -> SimpleNamespace:
+        calls.append(argv)
+        return SimpleNamespace(stdout=output)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return calls
 
 
 def test_packages_for_tests_are_not_asked_for(
     debian: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _dpkg(monkeypatch, "installed ping\ninstalled clang\nconfig-files socat\n")
+    calls = _dpkg(monkeypatch, "installed ping\ninstalled clang\nconfig-files socat\n")
     assert preparing.missing_packages() == ["socat", "iperf3"], "one that was removed is missing"
+    assert len(calls) == 1
 
 
 def test_the_playbook_names_packages_of_each_purpose() -> None:
@@ -47,6 +56,20 @@ def test_an_unknown_distribution(debian: None, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(preparing, "_distribution", lambda: "Slackware")
     with pytest.raises(EnvironmentLacks, match=r"Slackware.*Debian.*--no-packages"):
         preparing.missing_packages()
+
+
+def test_tools_go_to_the_folder_in_which_they_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its name is. (make only prints its commands.)"""
+    make, printed = tmp_path / "make", tmp_path / "printed"
+    make.write_text(f'#!/bin/sh\nexec make --dry-run "$@" > {printed}\n')
+    make.chmod(0o755)
+    monkeypatch.setattr(preparing, "find", lambda name: str(make))
+    monkeypatch.setenv(binaries.OVERRIDE, "tools")
+    monkeypatch.chdir(tmp_path)
+    assert preparing.compile_data_planes() == tmp_path / "tools"
+    assert f" -o {tmp_path}/tools/sfc-forwarder " in printed.read_text()
 
 
 def test_tools_of_another_version_are_refused(

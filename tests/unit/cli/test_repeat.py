@@ -13,6 +13,7 @@ from support.engine import SMALL, Bench, faulty
 from support.schemas import validator
 
 from sfcperf.cli.noise_floor import floor_path
+from sfcperf.control import run as control
 from sfcperf.control.interrupts import Interrupted
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InterruptedRun
 from sfcperf.results.store import RunStore
@@ -76,8 +77,6 @@ def interrupt_in_run(
     monkeypatch: pytest.MonkeyPatch, number: int, error: BaseException, *, after: bool = True
 ) -> None:
     """Instead of a signal, which would end the test: what the engine raises after one."""
-    from sfcperf.control import run as control
-
     begin, begun = control.start, []
 
     def start(*arguments: object, **options: object) -> object:
@@ -144,6 +143,25 @@ def test_a_run_that_fails_does_not_prevent_the_next_unless_it_would_fail_all(
     said = sfcperf.out + sfcperf.err
     assert f"{len(measured)} of 3 runs complete" in said
     assert "sfcperf resume" in said
+
+
+def test_a_resumed_run_that_fails_does_not_prevent_the_next_either(
+    bench: Bench, sfcperf: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = ("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 3)
+    with monkeypatch.context() as patch:
+        interrupt_in_run(patch, 2, InterruptedRun("the run was interrupted by SIGINT"))
+        assert sfcperf(*argv) == 130
+    campaign = runs(bench)[0].manifest()["repeat"]["campaign"]
+
+    def fail(*_: object, **__: object) -> object:
+        raise DeploymentError("no chain")
+
+    monkeypatch.setattr(control, "resume", fail)
+    assert sfcperf("resume", bench.results / campaign) == 4
+    assert [store.manifest()["repeat"]["index"] for store in runs(bench)] == [1, 2, 3]
+    assert "no chain" in sfcperf.err
+    assert "2 of 3 runs complete" in sfcperf.out
 
 
 def test_untrusted_trials_of_a_run_are_the_campaigns_exit_code(

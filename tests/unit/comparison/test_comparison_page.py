@@ -89,6 +89,22 @@ def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
     assert all(8 < point["y"] < 12 for point in rtt["series"][1]["points"])
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "reason"),
+    [
+        ([], LOW, "the baseline has no valid trial"),
+        (LOW, [], "the candidate has no valid trial"),
+        (LOW, LOW[:1], "too few trials"),
+        ([0.0] * 8, LOW, "the baseline is 0"),
+    ],
+)
+def test_why_there_is_no_ratio(a: list[float], b: list[float], reason: str) -> None:
+    for test in ("rank", "t"):
+        found = row(a, b, Options(test=test))
+        assert found.mean_ratio is None
+        assert reason in words.why_no_ratio(found)
+
+
 def on(plane: str, folder: Path, **config: str) -> Side:
     """A run whose workflow names a data plane."""
     run = ping_run(folder)

@@ -14,6 +14,7 @@ import pytest
 from support.deaths import killed_at
 from support.engine import Bench
 
+from sfcperf.cli.terminal.lines import LineDisplay
 from sfcperf.control.noise import watch as noise
 from sfcperf.errors import WorkflowError
 from sfcperf.results.noise_gate import GATE_REASON, without_replaced
@@ -80,9 +81,12 @@ def test_only_a_gate_costs_readings_under_load(bench: Bench, monkeypatch: pytest
     assert len(read) == 2 * 4, "before and after each trial"
 
 
-def test_a_trial_outside_is_kept_marked_and_run_again(bench: Bench, steal: Any):
+def test_a_trial_outside_is_kept_marked_and_run_again(
+    bench: Bench, steal: Any, capsys: pytest.CaptureFixture[str]
+):
     steal(lambda n: 0.2 if n == 1 else 0.0)
-    outcome = bench.start(design=design(GATE))
+    outcome = bench.start(LineDisplay(), design=design(GATE))
+    assert "the noise gate does not accept all trials: 1 trial more" in capsys.readouterr().err
     assert outcome.exit_code == 0
     records = bench.trials()
     (outside,) = superseded(records)

@@ -78,14 +78,17 @@ def test_what_a_service_doubts_is_untrusted_and_what_it_refuses_is_not_measured(
     assert bench.leftovers() == []
 
 
-def test_a_service_that_breaks_fails_the_attempt_and_comes_back(bench: Bench) -> None:
-    bench.start(**SMALL, services={"store": service(bench, breaks_in=2)})
+@pytest.mark.parametrize("mute", [False, True])
+def test_a_service_that_breaks_fails_the_attempt_and_comes_back(bench: Bench, mute: bool) -> None:
+    """Also one whose health check fails."""
+    bench.start(**SMALL, services={"store": service(bench, breaks_in=2, mute=mute)})
     trials = bench.trials()
     assert [trial.status for trial in trials] == ["valid"] * 4
     assert [trial.attempts for trial in trials] == [1, 2, 1, 1]
     (failed,) = trials[1].failed_attempts
     assert failed.kind == "service"
-    assert "broke during the measurement: service store: its file is away" in failed.reason
+    problem = "the health check failed: OSError: it does not" if mute else "its file is away"
+    assert f"broke during the measurement: service store: {problem}" in failed.reason
     assert calls(bench).count("recover") == 1
 
 

@@ -86,8 +86,23 @@ def test_what_was_kept_is_used_again_unless_it_was_changed(
         assert keep_for_later(package, with_files, tmp_path / "results") == kept
         (file,) = kept.rglob("small.yaml")
         file.write_text(f"{file.read_text()}# changed\n")
-        with pytest.raises(InputError, match="has changed"):
-            keep_for_later(package, with_files, tmp_path / "results")
+        for target in (None, folder, tmp_path / "nothing"):
+            if target is not None:
+                file.unlink()
+                file.symlink_to(target)
+            with pytest.raises(InputError, match="has changed"):
+                keep_for_later(package, with_files, tmp_path / "results")
+
+
+def test_analyses_of_the_user_are_shown_with_their_parameters(
+    with_files: Path, tmp_path: Path
+) -> None:
+    analyses = 'analyses=[{"analysis": "correlate", "min_coverage": 0.7}]'
+    with unpacked(with_files) as folder:
+        package = open_package(folder)
+        options = ReplayOptions(tmp_path / "results", overrides=(analyses,))
+        shown = prepare(package, package.runs[0], options).shown
+    assert 'analysis correlate {"min_coverage": 0.7}' in shown
 
 
 @pytest.mark.parametrize("base", ["../../..", "/"])

@@ -16,6 +16,7 @@ from sfcperf.presentation.units import Scale
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.result_tables import details, results
 from sfcperf.report.telemetry_analyses import correlations
+from sfcperf.report.trial_tables import trial_row
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.defaults import with_defaults
 
@@ -28,6 +29,16 @@ def test_every_number_has_its_unit(run: RunStore) -> None:
     assert told["percentiles of the 60 samples"].endswith(" ms")
     assert told["percentiles of the trials"].startswith("p5 ")
     assert told["percentiles of the trials"].endswith(" ms")
+
+
+def test_metrics_that_read_alike_are_told_apart(tmp_path: Path) -> None:
+    samples = (
+        {"metric": "rtt_us", "unit": "us", "value": 100.0},
+        {"metric": "rtt_ms", "unit": "ms", "value": 0.1},
+    )
+    row = trial_row(trial(samples=samples), tmp_path, {("ping", "rtt_us")})
+    assert row.values == row.others == ("rtt 100.0 µs",)
+    assert len(trial_row(trial(samples=samples), tmp_path).values) == 2
 
 
 def test_only_what_is_known_is_said(tmp_path: Path) -> None:

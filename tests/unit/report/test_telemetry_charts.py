@@ -51,6 +51,20 @@ def test_metrics_that_differ_in_their_unit_alone_say_it(new_run: RunStore) -> No
     assert titles[-3:] == ["rx bps", "rx bytes", "tx"]
 
 
+def test_values_below_0_are_as_large_as_they_are(new_run: RunStore) -> None:
+    """For the unit; what a constant is at most has its sign."""
+    observations = [
+        Observation(second * 10**9, "client", metric, "us", value)
+        for second in (1, 2)
+        for metric, value in (("offset_us", -5e6 * second), ("still_us", -5e6))
+    ]
+    new_run.write_trial_telemetry(new_run.trials()[0], observations)
+    new_run.merge_telemetry()
+    moving, still = telemetry_charts(new_run.telemetry_path)[-2:]
+    assert (moving.unit, moving.data["series"][0]["y"]) == ("s", [-5, -10])
+    assert "at most -5" in still.note
+
+
 def test_the_same_file_gives_the_same_lines(new_run: RunStore) -> None:
     """Also where many rows of a bin have its smallest value: it is not chance which is drawn."""
     ids = [record.trial_id for record in new_run.trials()]

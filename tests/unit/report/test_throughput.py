@@ -55,6 +55,15 @@ def test_loss_is_drawn_against_load(tmp_path: Path) -> None:
     assert "further from the bounds: 1." in chart.note
 
 
+def test_loads_that_are_too_many_are_counted_apart(tmp_path: Path) -> None:
+    offered = [load(10_000 + n % 7, 0) for n in range(2003)] + [load(1e7, 0.99)]
+    (group,) = section(searched(tmp_path / "run", ("s000", search(*offered)))).groups
+    note = group.charts[0].note
+    assert "loads: 2000." in note
+    assert "further from the bounds: 1." in note
+    assert "came after these: 3." in note
+
+
 def test_latency_is_drawn_against_load(tmp_path: Path) -> None:
     latency = {"p50": 10.0, "p99": 20.0, "p999": 30.0}
     later = [load(r, 0, purpose="latency", latency_us=latency) for r in (10_000, 1000)]

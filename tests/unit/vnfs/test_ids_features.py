@@ -339,9 +339,11 @@ def test_what_is_left_out_is_told() -> None:
     mpls = good[:12] + b"\x88\x47\0\1\1\x40" + good[14:]
     old_tag = good[:12] + b"\x91\x00\0\5" + good[12:]
     sent = [good, old_tag, tso, tso, mpls, good[:20]]
-    done = run(capture([(START_NS + n, frame) for n, frame in enumerate(sent)]))
-    assert json.loads(done.stderr) == {
+    file = capture([(START_NS + n, frame) for n, frame in enumerate(sent)])
+    assert json.loads(run(file).stderr) == {
         "event": "end",
         "frames": 6,
         "left_out": {"headers": 1, "ipv4_length_0": 2, "ethertype_0x8847": 1},
     }
+    # The time of a packet is that of those that were extracted.
+    assert json.loads(run(file, "--repeat", "3").stdout)["packets"] == 3 * 2

@@ -10,15 +10,18 @@ from typing import Any
 
 import jsonschema
 import pytest
+from support.network.wires import Port
+from support.vnfs.attached import behind_sff, between_ends
 
 from sfcperf import plugins
 from sfcperf.dataplane import binaries
 from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.environment import tools
-from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
-from sfcperf.hosts.namespace import LocalHost
+from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError, MeasurementError
+from sfcperf.hosts.namespace import LocalHost, NamespaceHost
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
+from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.sfcmon.entries import entries as sfcmon_entries
 from sfcperf.workflow.defaults import with_defaults
 
@@ -71,6 +74,23 @@ def test_descriptor_and_knobs(kind: type[NetworkFunction]) -> None:
     for knob in kind.parameters["properties"].values():
         assert knob["description"]
         jsonschema.Draft202012Validator(knob).validate(knob["default"])
+
+
+@pytest.mark.parametrize("kind", [*TYPES, HeavyHitter])
+def test_a_host_that_is_gone_is_an_error_of_the_deployment(
+    kind: type[NetworkFunction], tmp_path: Path
+) -> None:
+    gone = NamespaceHost("gone", tmp_path / "none", tmp_path)
+    macs = ("02:00:00:00:00:01", "02:00:00:00:00:02")
+    ends = [Port(gone, f"sf{number}", mac) for number, mac in enumerate(macs)]
+    if kind.interfaces == 1:
+        attachment = behind_sff("vnf-1", ends[0], tmp_path)
+    else:
+        client, server = (("198.18.0.1", ends[0]), ("198.18.0.2", ends[1]))
+        attachment = between_ends("vnf-1", client, *ends, server, tmp_path)
+    with pytest.raises(DeploymentError, match="vnf-1: ") as told:
+        kind.start(gone, attachment, with_defaults(kind.parameters, {}))
+    assert told.value.where == "gone"
 
 
 def test_a_missing_binary_says_how_to_get_it(

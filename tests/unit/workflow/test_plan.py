@@ -64,3 +64,14 @@ def test_the_estimate_adds_up(load: Any) -> None:
     warmup = trial_groups(workflow, 1, warmup=True)
     every = chain(warmup, trial_groups(workflow, 1), trial_groups(workflow, 2))
     assert plans.workflow_s(workflow) == pytest.approx(sum(map(plans.trial_group_s, every)))
+
+
+def test_a_block_of_the_sentinel_parts_no_variants(load: Any) -> None:
+    """Three variants: blocks of two trial groups are estimated as they are measured, as three."""
+
+    def estimate_s(every_visits: int) -> float:
+        gate = {"sentinel": {"probe": {"probe": "echo"}, "every_visits": every_visits}}
+        variants = {f"v{n}": {"vnfs.fwd.knobs.batch": n + 1} for n in range(3)}
+        return plans.workflow_s(load(**VARIED, variants=variants, design={"noise_gate": gate}))
+
+    assert estimate_s(2) == estimate_s(3) != estimate_s(4)

@@ -47,15 +47,27 @@ class ServingLayer:
             )
         )
         command = [sys.executable, "-m", _MODULE, str(settings)]
+        self._written_before: int | None = None
+        """When the process before wrote its port; None before the first start."""
         self.process = SupervisedProcess(
-            context, f"{context.name}-serving", command, self._place.exists
+            context,
+            f"{context.name}-serving",
+            command,
+            lambda: self._written() != self._written_before,
         )
 
     def start(self) -> None:
-        """Start the process, and return when it answers. After an earlier start, the file with the
-        port is there already: then this returns at once, and requests wait (`_ask`). Raises
-        EnvironmentLacks."""
+        """Start the process, and return when it answers. Raises EnvironmentLacks."""
+        self._written_before = self._written()
         self.process.start(START_TIMEOUT_S)
+
+    def _written(self) -> int | None:
+        """When the file with the port was written, ns; None if it is not there. A process replaces
+        it when it answers."""
+        try:
+            return self._place.stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
 
     @property
     def address(self) -> str:

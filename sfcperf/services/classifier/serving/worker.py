@@ -278,7 +278,7 @@ class Worker:
         if ahead and self._ends.reaches(self._broker.records, partition, offset) is False:
             raise Malformed(f"there is no record {offset} in partition {partition}")
         if not known[partition].add(offset):
-            self._counters["verdicts_repeated"] += 1
+            self._counters["verdicts_repeated"] += known is self._progress.judged
             return False
         return True
 
@@ -288,16 +288,14 @@ class Worker:
         return at.offset >= self._committed.get((at.topic, at.partition), -1)
 
     def _judge(self, message: Message, verdict: Verdict) -> list[Rule]:
-        """Count a verdict, and return the rules that follow from it; empty if none does."""
+        """Count a verdict, and return the rules that follow from it; empty if none does. Raises
+        ValueError for a flow that cannot exist; then it is not counted."""
+        rules = self._policy.rules_for(verdict, self._seconds(message))
         written_ms: int = message.timestamp()[1]
         self._progress.labels[verdict.label] += 1
         self._progress.verdict.add(written_ms - verdict.recorded_ms)
         self._counters["verdicts_benign" if verdict.label == BENIGN else "verdicts_malicious"] += 1
-        try:
-            return self._policy.rules_for(verdict, self._seconds(message))
-        except ValueError:
-            self._counters["verdicts_malformed"] += 1
-            return []
+        return rules
 
     def _seconds(self, message: Message) -> float:
         """When a verdict has its effect, by the monotonic clock. That is now; for a verdict whose

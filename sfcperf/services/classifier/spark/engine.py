@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
@@ -82,6 +83,7 @@ class SparkEngine(Engine):
 
     def _begin(self) -> None:
         """Start a process, which reads the settings. Raises EnvironmentLacks."""
+        self._ready.unlink(missing_ok=True)  # that of the process before
         command = [sys.executable, "-m", "sfcperf.services.classifier.spark.process"]
         self._process = SupervisedProcess(
             self._context,
@@ -151,9 +153,8 @@ class SparkEngine(Engine):
         threads = settings.threads(self._parameters)
         if threads is None or self._parameters["trigger"] != settings.REAL_TIME:
             return
-        ends = TopicEnds(self._broker.bootstrap)
-        partitions = len(ends.of(self._broker.records))
-        ends.close()
+        with closing(TopicEnds(self._broker.bootstrap)) as ends:
+            partitions = len(ends.of(self._broker.records))
         if partitions > threads:
             raise EnvironmentLacks(
                 f"{self._parameters['master']} has {threads} threads, and the topic of records "

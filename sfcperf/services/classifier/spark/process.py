@@ -96,7 +96,6 @@ def main(path: Path) -> None:
     """Take commands until SIGTERM."""
     settings = json.loads(path.read_text())
     ready = Path(settings["ready"])
-    ready.unlink(missing_ok=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def give_up() -> None:

@@ -14,7 +14,7 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
-from support.network.wires import Port
+from support.network.wires import Lab, Port, ip, space
 from support.tiers import is_gate
 from support.vnfs.attached import behind_sff
 from support.vnfs.sff_bench import (
@@ -34,7 +34,9 @@ from support.vnfs.sff_bench import (
     SffBench,
 )
 
+from sfcperf.dataplane.sff.process import SffProcess
 from sfcperf.errors import DeploymentError
+from sfcperf.hosts.base import Host
 from sfcperf.vnfs.forwarder.function import Forwarder
 
 pytestmark = pytest.mark.root
@@ -235,14 +237,32 @@ def test_a_port_comes_and_goes(changing: SffBench) -> None:
         for line in changing.tables.splitlines(keepends=True)
         if "p7 " not in line and "port 7" not in line and "7 255" not in line
     )
-    everywhere = _with_xdp(changing)
+    everywhere = _with_xdp(changing.node)
     assert "p7" in everywhere
     changing.sff.change(without)
-    assert _with_xdp(changing) == everywhere - {"p7"}
+    assert _with_xdp(changing.node) == everywhere - {"p7"}
     changing.sff.change(changing.tables)
-    assert _with_xdp(changing) == everywhere
+    assert _with_xdp(changing.node) == everywhere
 
 
-def _with_xdp(bench: SffBench) -> set[str]:
-    links = json.loads(bench.node.run(["ip", "-j", "link", "show"], timeout_s=10).text)
+def test_all_ports_are_exchanged(lab: Lab, tmp_path: Path) -> None:
+    """While tables change, the interfaces of both are attached, however many these are."""
+    count = 140
+    host = lab.host("sff")
+    pairs = tmp_path / "pairs"
+    pairs.write_text("".join(f"link add a{n} type veth peer name b{n}\n" for n in range(count)))
+    ip("-n", space(host), "-batch", str(pairs))
+
+    def tables(end: str) -> str:
+        ports = (f"port {n + 1} interface {end}{n} kind nsh mtu 1500\n" for n in range(count))
+        return f"node {NODE}\n" + "".join(ports)
+
+    sff = SffProcess.launch("sff", host, tables("a"))
+    lab.at_end(sff.stop)
+    sff.change(tables("b"))
+    assert _with_xdp(host) == {f"b{n}" for n in range(count)}
+
+
+def _with_xdp(host: Host) -> set[str]:
+    links = json.loads(host.run(["ip", "-j", "link", "show"], timeout_s=10).text)
     return {link["ifname"] for link in links if "xdp" in link}

@@ -11,6 +11,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
+from support.network.wires import eventually
 from support.vnfs.sff_bench import (
     CLIENT,
     NODE,
@@ -29,7 +30,7 @@ from support.vnfs.sff_bench import (
 
 pytestmark = pytest.mark.root
 
-FORWARD, REVERSE, THIRD = 0x111, 0x222, 0x333
+FORWARD, REVERSE, THIRD, LAST = 0x111, 0x222, 0x333, 0x444
 FLOWS = 60
 LINES = [
     # Two paths by different functions to one that they share, and back to different ends.
@@ -132,3 +133,30 @@ def test_the_same_conditions_at_two_ports(bench: SffBench) -> None:
     packet = _flow(4)
     assert bench.one(PORT_CLIENT, packet)[0] == PORT_NSH
     assert bench.one(PORT_SERVER, packet)[0] == PORT_PLAIN
+
+
+def test_the_last_function_of_a_path_has_nothing_behind_it(bench: SffBench) -> None:
+    """Its packets come back with SI 0. They are dropped for that reason, also when another path
+    shares the function: they do not continue on that one."""
+    there_and_back = f"to plain port {PORT_PLAIN} mac {PLAIN_SF} back {PORT_PLAIN}"
+    last = f"path {LAST} 1 {there_and_back}"
+    other = [f"path {THIRD} 255 {there_and_back}", f"path {THIRD} 254 to end port {PORT_SERVER}"]
+    header = NSH(spi=LAST, si=1, ttl=9, nextproto=3, context_header=bytes(16))
+    for lines in ([last], [last, *other], [*other, last]):
+        bench.change(lines)
+        [inside] = bench.exchange(PORT_NSH, [on_ethernet(header / _flow(1))])[PORT_PLAIN]
+        assert _fate(bench, inside) == {"si_zero": 1}
+    bench.change([])
+    assert _fate(bench, inside) == {"no_path": 1}  # by this port no path comes back
+    bench.sff.change(bench.tables)
+
+
+def _fate(bench: SffBench, frame: bytes) -> dict[str, int]:
+    """Why a frame that comes back by PORT_PLAIN is dropped; empty if it is not."""
+    before = bench.counters()
+    bench.wires[PORT_PLAIN].send([frame])
+    assert eventually(lambda: bench.counters()["received"] > before["received"])
+    drops = bench.counters()["drops"]
+    return {
+        name: count - was for name, was in before["drops"].items() if (count := drops[name]) > was
+    }

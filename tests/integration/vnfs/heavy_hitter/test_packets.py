@@ -128,6 +128,15 @@ def test_reports_alone_let_everything_pass(lab: Lab) -> None:
     assert flow.packets == 30
 
 
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("engine", ["swx", "native"])
+def test_flows_for_which_the_table_has_no_room_are_listed_once(lab: Lab, engine: str) -> None:
+    bench = started(lab, engine=engine, action="report", threshold=1, flows=64)
+    exchanged(bench, *[through(bench, udp(port)) for port in range(2000, 2300)] * 4)
+    listed = Counter(flow.source_port for flow in window(bench).flows)
+    assert listed == dict.fromkeys(range(2000, 2300), 1)
+
+
 def test_counts_begin_again_with_a_window(bench: Bench) -> None:
     for _ in range(3):
         assert len(exchanged(bench, *[through(bench, udp(13))] * 10)) == 10

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from support.network.answering import answering
+from support.services.service import new_context
 
 import sfcperf
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.running import RunningClassifier
 from sfcperf.services.classifier.serving.client import ServingLayer
@@ -86,6 +88,25 @@ def test_a_token_is_sent_as_it_is(
 ) -> None:
     ask(os.environ["PORT_OF_THE_TEST"], tmp_path)
     assert authorizations == [f"Bearer {TOKEN}"]
+
+
+def test_a_serving_layer_that_does_not_come_back_is_told(tmp_path: Path) -> None:
+    """Although the file with the port is there since the first start. Nothing needs a broker
+    before a session."""
+    context = new_context(tmp_path)
+    layer = ServingLayer(context, Broker("127.0.0.1:1", "records", "verdicts", "dead", "run"))
+    try:
+        layer.start()
+        place = layer.address
+        layer.process.stop()
+        layer.start()
+        assert (layer.address, layer.status()["records"]) == (place, 0)
+        layer.process.stop()
+        (context.state_dir / "serving.token").unlink()
+        with pytest.raises(EnvironmentLacks, match="has ended"):
+            layer.start()
+    finally:
+        layer.process.stop()
 
 
 def test_no_request_is_made_without_a_session_of_ours() -> None:

@@ -60,6 +60,7 @@ class Written:
 
     at: int
     written_ms: int
+    dst: str = "10.0.0.2"
 
     def error(self) -> None:
         return None
@@ -81,9 +82,19 @@ class Written:
             Verdict(
                 version=1, record=(0, self.at), recorded_ms=self.written_ms, source="ids-1",
                 sequence=self.at, kind="window", first_ns=0, protocol=6, src="10.0.0.1",
-                src_port=1, dst="10.0.0.2", dst_port=80, label="syn-flood",
+                src_port=1, dst=self.dst, dst_port=80, label="syn-flood",
             )
         )  # fmt: skip
+
+
+class Letter(Written):
+    """The dead letter of a record."""
+
+    def topic(self) -> str:
+        return BROKER.dead_letters
+
+    def headers(self) -> list[tuple[str, bytes]]:
+        return [("partition", b"0"), ("offset", str(self.at).encode())]
 
 
 @dataclass
@@ -185,6 +196,28 @@ def test_after_a_restart_rules_are_renewed_in_time(bench: Bench, set_by_s: float
     bench.script = [lambda: Written(0, written_ms), after(bench, 1, TTL_S / 2 + 0.1)]
     bench.run()
     assert [at - began_s for at in bench.set_at] == pytest.approx([TTL_S / 2 + 0.1])
+
+
+def test_a_message_is_in_one_counter(bench: Bench) -> None:
+    """Also a verdict on a flow that cannot exist, and what comes again after a restart."""
+    bench.script = [
+        lambda: Written(0, 1),
+        lambda: Written(0, 1),
+        lambda: Written(1, 1, dst="::1"),
+        lambda: Letter(2, 1),
+        lambda: Letter(2, 1),
+    ]
+    bench.run()
+    counters = bench.worker.counters()
+    assert {name: number for name, number in counters.items() if number} == {
+        "verdicts_malicious": 1,
+        "verdicts_repeated": 1,
+        "verdicts_malformed": 1,
+        "records_poisoned": 1,
+        "rules_sent": 1,
+    }
+    status = bench.worker._progress
+    assert (status.records, status.labels) == (3, {"syn-flood": 1})
 
 
 @given(st.lists(st.integers(0, 30) | st.sampled_from([2**62, 2**62 + 1])))

@@ -29,6 +29,7 @@ from support.vnfs.heavy_hitter import (
     processed,
     read_pcap,
     write_pcap,
+    write_timed_pcap,
 )
 
 from sfcperf import waiting
@@ -198,6 +199,51 @@ def test_reports_that_come_faster_than_they_are_read_are_counted(
     found = processed(tmp_path, engine, frames, settings, PLAIN)
     assert found.counters["blocked"] == 5000
     assert (len(found.reports), found.lost_reports) == (4096, 904)
+
+
+def test_a_flow_for_which_the_table_has_no_room_is_found_once(tmp_path: Path, engine: str) -> None:
+    """In a window, however many packets it sends."""
+    frames = [udp(1024 + number % 300) for number in range(1200)]
+    settings = Settings(threshold=2, action=Action.REPORT)
+    found = processed(tmp_path, engine, frames, settings, PLAIN, "--flows", 64)
+    wanted = modelled(frames, settings, PLAIN)
+    assert found.reports == wanted.reports
+    assert found.counters == wanted.counters
+
+
+def test_frames_out_of_order_count_in_the_present_window(tmp_path: Path, engine: str) -> None:
+    times_ms = [5, 0, 6, 8, 7, 4, 12, 9]
+    write_timed_pcap(tmp_path / "in.pcap", [(ms * 10**6, udp()) for ms in times_ms])
+    assert scores(engine, tmp_path / "in.pcap") == [(7, 3), (8, 3), (9, 2)]
+
+
+def test_a_capture_without_frames_has_no_score(tmp_path: Path, engine: str) -> None:
+    write_pcap(tmp_path / "in.pcap", [])
+    assert scores(engine, tmp_path / "in.pcap") == []
+
+
+def scores(engine: str, trace: Path) -> list[tuple[int, int]]:
+    """Number and packets of each window of 3 ms; the first number is 7."""
+    words = command(engine, Settings(action=Action.REPORT), trace, trace.with_name("out.pcap"))
+    words += ["--score", "--window-ms", 3, "--first-epoch", 7]
+    argv = [str(word) for word in words]
+    said = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
+    events = [json.loads(line) for line in said.splitlines()]
+    return [(each["epoch"], each["packets"]) for each in events if each["event"] == "score"]
+
+
+@pytest.mark.parametrize("ways", [[], ["--repeat-ms", "1"]], ids=["once", "repeated"])
+def test_frames_behind_those_that_are_asked_for_are_not_read(
+    tmp_path: Path, engine: str, ways: list[str]
+) -> None:
+    trace = tmp_path / "in.pcap"
+    write_pcap(trace, [udp()] * 3)
+    trace.write_bytes(trace.read_bytes()[:-1])
+    argv = [str(word) for word in command(engine, Settings(), trace, tmp_path / "out.pcap")]
+    for frames, status in ((2, 0), (3, 1)):
+        words = [*argv, *ways, "--frames", str(frames)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, "cuts off" in done.stderr) == (status, status == 1)
 
 
 # --- hostile frames ---

@@ -178,6 +178,18 @@ def test_throughput(tmp_path: Path, engine: str) -> None:
     assert found.notes["synthetic_trace"]["seed"] == 1
 
 
+def test_bits_are_those_of_the_frames_of_the_trace(tmp_path: Path) -> None:
+    """`frame_bytes` pads shorter frames, and longer ones count as they are."""
+    lengths = [60, 900] * 10
+    sent = [bytes(Ether() / IP() / UDP()).ljust(length, b"x") for length in lengths]
+    write_pcap(tmp_path / "t.pcap", sent)
+    asked = {"trace": str(tmp_path / "t.pcap"), "duration_s": 0.1, "frame_bytes": 128}
+    seen = values(measure(HeavyHitterThroughput, tmp_path, engine="native", **asked))
+    # With the frame check sequence; a burst may end anywhere in the trace.
+    bits = 8 * (128 + 904) / 2
+    assert seen["throughput_bps"] == pytest.approx(seen["throughput_pps"] * bits, rel=0.01)
+
+
 def test_more_cores_than_there_are(tmp_path: Path) -> None:
     with pytest.raises(CannotBeMeasured, match="64 cores are more than the"):
         measure(HeavyHitterThroughput, tmp_path, cores=64, trace_s=0.01)

@@ -61,6 +61,8 @@ def test_the_numbers_of_the_tool_are_those_of_the_program() -> None:
         (lambda spec: spec.replace("apply {", "supply {"), "this is not understood"),
         (lambda spec: spec.partition("apply {")[0] + "apply {\n", "a block does not end"),
         (lambda spec: spec.replace("hash jhash", "hash md5"), "DPDK refuses what ends here"),
+        (lambda spec: spec.replace("key {\n", "key {\n" + 100 * "m.x\n"), "the block is too long"),
+        (lambda spec: spec.replace("actions {\n", "actions {\n" + 100 * "NoAction\n"), "too long"),
     ],
 )
 def test_a_broken_program_is_refused(
