@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -63,6 +63,8 @@ class DriverContext:
     services: Mapping[str, str] = field(default_factory=dict)
     """Name of each service of the run -> `RunningService.address_for_functions`, for
     `Attachment.services`."""
+    nodes: Collection[str] = ()
+    """Names of the nodes of all scenarios that the driver is to hold, for `facts`."""
 
 
 class Driver(Plugin, ABC):

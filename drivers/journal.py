@@ -91,8 +91,10 @@ class FileJournal:
                 if op == "intend":
                     os.fsync(file.fileno())
         except OSError:
-            # An incomplete line in the middle would make the journal unreadable.
-            os.truncate(self.path, size or 0)
+            # An incomplete line in the middle would make the journal unreadable. There is no file
+            # if it could not be created.
+            with suppress(FileNotFoundError):
+                os.truncate(self.path, size or 0)
             raise
         if size is None:
             sync_folder(self.path.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
 
@@ -12,18 +13,20 @@ from sfcperf.plugins import Requirement
 from sfcperf.vnfs.engine import Engine
 
 COMMAND_TIMEOUT_S = 60.0
+_EACH = r"""while read -r table line; do printf '*%s\n%s\nCOMMIT\n' "$table" "$line" | "$@"; done"""
+"""Runs the command that follows, with each line as a transaction."""
 
 
 class Chains(Engine):
-    """Chains of a function's own: one transaction puts them there, and another takes them away.
-    Subclasses say what the chains count."""
+    """Chains of a function's own: one transaction puts them there. Subclasses say what the chains
+    count."""
 
     command: ClassVar[str] = "iptables-nft"
     """Variant of iptables, without the ending `-restore`."""
 
-    def __init__(self, host: Host, text: str, removal: str) -> None:
-        """`text` puts the chains there, and `removal` takes them away. Both are input of
-        `iptables-restore --noflush`."""
+    def __init__(self, host: Host, text: str, removal: Sequence[str]) -> None:
+        """`text`, the input of `iptables-restore --noflush`, puts the chains there. `removal` takes
+        them away: each is a table and what to delete in it, such as `filter -X CHAIN`."""
         self._host = host
         self._text = text
         self._removal = removal
@@ -37,14 +40,19 @@ class Chains(Engine):
         """Remove what an earlier function left, then put the chains there in one transaction.
         Raises MeasurementError."""
         self.remove()
-        self._restore(self._text)
+        self._run(self._restore, self._text)
 
     def remove(self) -> None:
-        """Take the chains away in one transaction, and ignore its failure: they may be gone."""
+        """Take the chains away. What is gone already does not keep the rest: each deletion is a
+        transaction of its own, whose failure is ignored."""
+        argv = ["sh", "-c", _EACH, "sh", *self._restore]
         with suppress(MeasurementError):
-            self._restore(self._removal)
+            self._run(argv, "".join(f"{part}\n" for part in self._removal))
 
-    def _restore(self, text: str) -> None:
+    @property
+    def _restore(self) -> list[str]:
         # The host's own chains stay: without --noflush they would be replaced.
-        argv = [f"{self.command}-restore", "--wait", "--noflush"]
+        return [f"{self.command}-restore", "--wait", "--noflush"]
+
+    def _run(self, argv: Sequence[str], text: str) -> None:
         self._host.run(argv, stdin=text.encode(), timeout_s=COMMAND_TIMEOUT_S)

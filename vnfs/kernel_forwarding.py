@@ -252,13 +252,13 @@ class _PolicyRoute:
     def add(self) -> tuple[str, ...]:
         return (
             f"route replace default via {self.next_hop} dev {self.leaving} onlink {self._table}",
-            *(f"rule add {rule}" for rule in self._rules),
+            *(f"rule add {rule}" for rule in self.rules),
         )
 
     @property
     def delete(self) -> tuple[str, ...]:
         return (
-            *(f"rule delete {rule}" for rule in self._rules),
+            *(f"rule delete {rule}" for rule in self.rules),
             f"route flush {self._table}",
         )
 
@@ -267,7 +267,7 @@ class _PolicyRoute:
         return f"table {self.table}"
 
     @property
-    def _rules(self) -> tuple[str, ...]:
+    def rules(self) -> tuple[str, ...]:
         """The rules: look at the table `main` without its default route, then at the table of this
         interface."""
         # Each table gets two priorities of its own: the lower one is looked at first.

@@ -17,7 +17,7 @@ struct ipv6_fragment {
 
 /* Return how many bytes an extension header of this protocol takes; 0 if the protocol is none that
  * is skipped. `length` is the second byte of the header. */
-static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
+static __always_inline __u32 ipv6_extension_bytes(__u8 protocol, __u8 length)
 {
 	switch (protocol) {
 	case IPPROTO_HOPOPTS:

@@ -18,7 +18,11 @@ int vxlan_gpe_port_open(const char *interface)
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || packet_drop_everything(fd, interface) ||
+	if (fd < 0) {
+		complain("cannot open a UDP socket: %s", strerror(errno));
+		return -1;
+	}
+	if (packet_drop_everything(fd, interface) ||
 	    packet_option(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
 			  (unsigned int)strlen(interface) + 1, interface))
 		return -1;

@@ -47,7 +47,6 @@ enum nsh_error {
 	NSH_ERROR_VERSION, /* not 0 */
 	NSH_ERROR_MD_TYPE, /* neither 1 nor 2 */
 	NSH_ERROR_LENGTH, /* length field does not fit the MD type */
-	NSH_ERROR_METADATA, /* an MD type 2 context header reaches beyond the NSH */
 };
 
 /*
@@ -176,19 +175,6 @@ static inline __u32 nsh_context_bytes(const struct nsh_context_hdr *context)
 	__u32 value = nsh_context_length(context);
 
 	return (__u32)sizeof(*context) + (value + NSH_WORD - 1) / NSH_WORD * NSH_WORD;
-}
-
-/* Do the context headers of MD type 2 fill the NSH exactly? All of it must be readable, and
- * nsh_check() must have found it right. What context headers mean is left to the SFs that use
- * them. */
-static inline enum nsh_error nsh_check_contexts(const struct nsh_hdr *nsh)
-{
-	const __u32 bytes = nsh_bytes(nsh);
-	__u32 at = sizeof(*nsh);
-
-	while (at < bytes)
-		at += nsh_context_bytes((const void *)((const __u8 *)nsh + at));
-	return at == bytes ? NSH_OK : NSH_ERROR_METADATA;
 }
 
 static inline __u32 vxlan_gpe_vni(const struct vxlan_gpe_hdr *gpe)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 
 from sfcperf.dataplane.sdnmon.fields import Layout
@@ -117,6 +117,4 @@ class Monitor:
 
 def counts(monitor: Monitor) -> dict[bytes, tuple[int, int]]:
     """Return packets and bytes of each entry of the table, by key."""
-    found: dict[bytes, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    found.update({key: (entry.packets, entry.bytes) for key, entry in monitor.table.items()})
-    return dict(found)
+    return {key: (entry.packets, entry.bytes) for key, entry in monitor.table.items()}

@@ -393,14 +393,14 @@ static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol
 		const struct ipv6_fragment *extension;
 		__u32 bytes;
 
-		if (!extension_bytes(*protocol, 0)) /* it is no extension header */
+		if (!ipv6_extension_bytes(*protocol, 0)) /* it is no extension header */
 			return SDNMON_READ;
 		extension = PEEK(cursor, struct ipv6_fragment);
 		if (*left < sizeof(*extension))
 			return SDNMON_BAD_IP;
 		if (!extension)
 			return LACKS(cursor, struct ipv6_fragment);
-		bytes = extension_bytes(*protocol, extension->reserved);
+		bytes = ipv6_extension_bytes(*protocol, extension->reserved);
 		if (bytes > *left)
 			return SDNMON_BAD_IP;
 		if (*protocol == IPPROTO_FRAGMENT && extension->offset & bpf_htons(IPV6_OFFSET))
@@ -411,7 +411,7 @@ static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol
 		if (*later) /* what follows is no header */
 			return SDNMON_READ;
 	}
-	return extension_bytes(*protocol, 0) ? SDNMON_TOO_LONG : SDNMON_READ;
+	return ipv6_extension_bytes(*protocol, 0) ? SDNMON_TOO_LONG : SDNMON_READ;
 }
 
 /* Read an IPv6 header with its extension headers, and what follows them. */

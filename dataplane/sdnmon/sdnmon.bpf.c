@@ -172,22 +172,20 @@ static __always_inline void rearm(void)
 		live.armed = 1;
 }
 
-/* Insert an added entry, which sampling does not concern, or make one of an entry that is there. At
- * the limit, an entry that is there stays what it was. */
+/* Insert an added entry, which sampling does not concern, or make one of an entry that is there,
+ * which needs no room. */
 static __always_inline enum sdnmon_answer add_entry(struct sdnmon_key *key)
 {
 	__u64 hash = hash_key(key);
 	enum sdnmon_answer answer = insert_blank(key);
 	struct sdnmon_entry *entry;
 
-	if (answer == SDNMON_NO_ROOM)
-		return bpf_map_lookup_elem(&table, key) ? SDNMON_THERE_ALREADY : answer;
 	entry = bpf_map_lookup_elem(&table, key);
 	if (!entry)
-		return SDNMON_FAILED;
+		return answer == SDNMON_NO_ROOM ? answer : SDNMON_FAILED;
 	entry->added = 1;
 	mark(hash);
-	return answer;
+	return answer == SDNMON_NO_ROOM ? SDNMON_THERE_ALREADY : answer;
 }
 
 /* Remove an entry. With `unsampled`, it stays if it was added, or is sampled (mode SDNMON_HASH). */

@@ -2,6 +2,7 @@
 /* Locks, opens, makes and removes the state of a monitored switch. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -23,7 +24,7 @@
 int state_init(struct state *state, const char *folder)
 {
 	struct statfs where;
-	char parent[PATH_MAX], *slash;
+	char path[PATH_MAX], *parent;
 
 	*state = (struct state){ .folder = folder, .locked = -1 };
 	if (strlen(folder) > PATH_MAX - 16) { /* room for the names below */
@@ -34,10 +35,8 @@ int state_init(struct state *state, const char *folder)
 	sprintf(state->next, "%s/next", folder);
 	sprintf(state->ports, "%s/ports", folder);
 	/* The folder may not be there yet, but its parent is. */
-	strcpy(parent, folder);
-	slash = strrchr(parent, '/');
-	if (slash && slash > parent)
-		*slash = '\0';
+	strcpy(path, folder);
+	parent = dirname(path);
 	if (statfs(parent, &where) == 0 && (unsigned int)where.f_type == BPF_FS_MAGIC)
 		return 0;
 	complain(
@@ -199,12 +198,16 @@ int state_reset(struct state *state, const struct settings *settings)
 	if (program_create(state->next, &continued, &created))
 		return -1;
 	error = table_set_notify(&created, settings->notify);
-	if (!error &&
-	    (ports_use(state->ports, &created) ||
-	     renameat2(AT_FDCWD, state->next, AT_FDCWD, state->current, RENAME_EXCHANGE))) {
-		complain("cannot put new programs in place of the old: %s", strerror(errno));
-		ports_use(state->ports, &state->program);
-		error = -1;
+	if (!error) {
+		error = ports_use(state->ports, &created);
+		if (!error &&
+		    renameat2(AT_FDCWD, state->next, AT_FDCWD, state->current, RENAME_EXCHANGE)) {
+			complain("cannot put new programs in place of the old: %s",
+				 strerror(errno));
+			error = -1;
+		}
+		if (error)
+			ports_use(state->ports, &state->program);
 	}
 	/* The old programs, or after an error the new ones. */
 	program_unpin(state->next);

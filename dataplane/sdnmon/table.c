@@ -15,17 +15,18 @@
 
 /* --- changes --- */
 
-/* Have the program in the kernel change the table. Returns its answer, or -1 after complain(). */
+/* Have the program in the kernel change the table. Returns its answer, or -1 after complain(), also
+ * for SDNMON_FAILED. */
 static int change(const struct program *program, struct sdnmon_change *asked)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = asked, .ctx_size_in = sizeof(*asked));
 	int error = bpf_prog_test_run_opts(program->change_table, &run);
 
-	if (error) {
-		complain("cannot change the monitoring table: %s", strerror(-error));
-		return -1;
-	}
-	return (int)run.retval;
+	if (!error && run.retval != SDNMON_FAILED)
+		return (int)run.retval;
+	complain("cannot change the monitoring table: %s",
+		 error ? strerror(-error) : "the program in the kernel failed");
+	return -1;
 }
 
 int table_add(const struct program *program, const struct sdnmon_key *key,

@@ -43,12 +43,12 @@ class Frame:
 
 def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
     """Send frames from an interface of a network namespace. Raises MeasurementError."""
-    # A socket stays in the namespace in which it was made. The protocol 0 means that it receives
-    # nothing.
-    with inside(NETNS_FOLDER / namespace):
-        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     failed = f"{interface} sends no marked packet"
-    with sock, system_errors_as(MeasurementError, failed, where=namespace):
+    with (
+        system_errors_as(MeasurementError, failed, where=namespace),
+        # The protocol 0 means that it receives nothing.
+        _packet_socket(namespace, 0) as sock,
+    ):
         sock.bind((interface, 0))
         for packet in packets:
             sock.send(packet.data)
@@ -65,14 +65,15 @@ class Capture:
         self._sockets: dict[int, tuple[str, socket.socket]] = {}
         self.names = [name for name, _, _ in interfaces]
         self.frames: list[Frame] = []
-        for name, namespace, interface in interfaces:
-            with inside(NETNS_FOLDER / namespace):
-                sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-            sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-            sock.bind((interface, ETH_P_ALL))
-            sock.setblocking(False)
-            self._sockets[sock.fileno()] = (name, sock)
         try:
+            for name, namespace, interface in interfaces:
+                failed = f"{interface} cannot be captured"
+                with system_errors_as(MeasurementError, failed, where=namespace):
+                    sock = _packet_socket(namespace, socket.htons(ETH_P_ALL))
+                    self._sockets[sock.fileno()] = (name, sock)
+                    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+                    sock.bind((interface, ETH_P_ALL))
+                    sock.setblocking(False)
             _await_stamps()
         except BaseException:
             self.close()
@@ -112,6 +113,13 @@ class Capture:
                     stamp = seconds * 1_000_000_000 + nanoseconds
             outgoing = address[2] == socket.PACKET_OUTGOING
             self.frames.append(Frame(stamp, name, outgoing, data))
+
+
+def _packet_socket(namespace: str, protocol: int) -> socket.socket:
+    """Return a packet socket of a network namespace, in which it stays. `protocol`: the EtherType
+    that it receives, in network byte order. Raises OSError."""
+    with inside(NETNS_FOLDER / namespace):
+        return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, protocol)
 
 
 def _await_stamps() -> None:

@@ -47,10 +47,15 @@ def known(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str] | N
     known, because only root can tell what `auto` becomes."""
     dataplane = config["dataplane"]
     names = dataplane.values() if isinstance(dataplane, Mapping) else [dataplane]
-    leaves_out = isinstance(dataplane, Mapping) and not set(nodes) <= set(dataplane)
-    if (AUTO in names or leaves_out) and os.geteuid() != 0:
+    if (AUTO in names or leaves_out(config, nodes)) and os.geteuid() != 0:
         return None
     return of_nodes(config, nodes)
+
+
+def leaves_out(config: Mapping[str, Any], nodes: Iterable[str]) -> bool:
+    """Whether the configuration names data planes by node, and one of these nodes is not named."""
+    dataplane = config["dataplane"]
+    return isinstance(dataplane, Mapping) and not set(nodes) <= set(dataplane)
 
 
 def resolve(dataplane: str) -> str:
@@ -62,7 +67,8 @@ def resolve(dataplane: str) -> str:
 
 
 def requirements(config: Mapping[str, Any]) -> list[Requirement]:
-    """What the data planes need that the configuration names."""
+    """What the data planes need that the configuration names. Nodes that it leaves out (see
+    `leaves_out`) need what `auto` needs, too."""
     dataplane = config["dataplane"]
     names = set(dataplane.values()) if isinstance(dataplane, Mapping) else {dataplane}
     planes = {resolve(name) for name in names}

@@ -27,6 +27,7 @@ from sfcperf.drivers.local.layout import (
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff import Bmv2Sff, EbpfSff, LocalSff, OpenVSwitchSff
 from sfcperf.environment import tools
+from sfcperf.environment.gather import refuse_unmet
 from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management import health
@@ -103,6 +104,14 @@ class LocalDriver(Driver):
             planes = dataplane.known(config, list(layout.nodes))
             bmv2 = [node for node, plane in (planes or {}).items() if plane == dataplane.BMV2]
             validation.check_bmv2(scenario, layout, bmv2)
+
+    @classmethod
+    def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
+        """Raise EnvironmentLacks if a node has no data plane in the configuration, and this machine
+        lacks what `auto` needs: which nodes there are, `requirements` is not told."""
+        nodes = {node.name for scenario in scenarios for node in scenario.topology.nodes}
+        if dataplane.leaves_out(config, nodes):
+            refuse_unmet(dataplane.requirements({"dataplane": dataplane.AUTO}))
 
     @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
@@ -196,12 +205,11 @@ class LocalDriver(Driver):
             self._remove(identity)
 
     def facts(self) -> Mapping[str, Any]:
-        """Return the data planes, the CPUs, the cgroup version, and the versions of Open vSwitch
-        and bmv2 where they are used."""
-        configured = self.context.config["dataplane"]
-        names = configured.values() if isinstance(configured, Mapping) else [configured]
+        """Return the data planes of the run's nodes, the CPUs, the cgroup version, and the versions
+        of Open vSwitch and bmv2 where they are used."""
+        planes = dataplane.of_nodes(self.context.config, self.context.nodes)
         facts: dict[str, Any] = {
-            "dataplane": sorted({dataplane.resolve(name) for name in names}),
+            "dataplane": sorted(set(planes.values())),
             "cpus": list(machine_cpus()),
             "cgroups": f"v{cgroups.this_machine().version}",
         }

@@ -15,7 +15,7 @@ from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.dataplane import BMV2, EBPF, OVS
-from sfcperf.drivers.local.layout import FunctionLayout, Layout, NodeLayout, Port
+from sfcperf.drivers.local.layout import FunctionLayout, Layout, NodeLayout
 from sfcperf.drivers.local.sff import Bmv2Sff, OpenVSwitchSff, Sff
 from sfcperf.drivers.local.sff.ebpf import EbpfSff, outer_mtu
 from sfcperf.drivers.parallel import each
@@ -65,7 +65,8 @@ class ScenarioDeployment:
         self.running: dict[str, RunningFunction] = {}
         """Functions that were started, by name."""
         self.offloads: dict[str, dict[str, bool]] = {}
-        """Instance -> ethtool's offloads of its interface, where this driver has set them."""
+        """Instance -> ethtool's offloads of its interface, where this driver has set them. Both
+        interfaces of a function have the same."""
         self._spaces: dict[str, int | None] = {}
         """Namespace -> its inode when it was created."""
         group = f"sfcperf-{context.tag}"
@@ -199,11 +200,13 @@ class ScenarioDeployment:
                     mtu=self._outer_mtu(node.name),
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
-                if plane in (EBPF, BMV2):
+                is_end = port in (self.layout.client, self.layout.server)
+                if is_end or plane in (EBPF, BMV2):
                     # Offloads leave checksums to be written later. XDP frames have no room to note
-                    # that, and bmv2 does not look for the note.
+                    # that, and bmv2 does not look for the note. What endpoints send must also be
+                    # small enough to be encapsulated, on any data plane.
                     namespace = self.layout.namespaces[port.instance]
-                    polls = plane == EBPF and self._is_end(port)
+                    polls = plane == EBPF and is_end
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
                     self.offloads[port.instance] = offloads
             if plane == EBPF:
@@ -239,8 +242,8 @@ class ScenarioDeployment:
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
     def _endpoints(self) -> None:
-        """Give each endpoint its address, and the other one as a permanent neighbour. On eBPF, give
-        it a queue; elsewhere, turn off its offloads, which `_attachments` does on eBPF."""
+        """Give each endpoint its address, the other one as a permanent neighbour and, on eBPF, a
+        queue."""
         client, server = self.layout.client, self.layout.server
         for port, other in ((client, server), (server, client)):
             namespace = self.layout.namespaces[port.instance]
@@ -248,12 +251,6 @@ class ScenarioDeployment:
             network.add_neighbour(namespace, port.inner, other.address, other.mac)
             if self.dataplanes[port.node] == EBPF:
                 network.queue(namespace, port.inner, QUEUE_PACKETS)
-            else:
-                self.offloads[port.instance] = network.turn_off_offloads(namespace, port.inner)
-
-    def _is_end(self, port: Port) -> bool:
-        """Whether the attachment is that of an endpoint."""
-        return port in (self.layout.client, self.layout.server)
 
     def _start(self, function: FunctionLayout) -> None:
         """Start a function. If it is reached by VXLAN-GPE, its ingress gets an address before."""

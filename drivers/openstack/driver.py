@@ -106,7 +106,9 @@ class OpenStackDriver(Driver):
         needed = [scenario_machines(scenario, settings) for scenario in scenarios]
         existing = {machine for machines in needed for machine in machines.existing}
         with closing(Cloud(settings.cloud, lambda text: None)) as cloud:
-            check_quota(cloud, most_machines(needed), settings)
+            # Existing endpoints are in a network that is there.
+            own_data = not all(machines.existing for machines in needed)
+            check_quota(cloud, most_machines(needed), settings, own_data=own_data)
             diagnostics.check(cloud, settings, scenarios)
             encapsulation.check_support(cloud, settings, scenarios)
             for machine in existing:

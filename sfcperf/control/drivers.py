@@ -50,6 +50,7 @@ class Drivers:
         ):
             # Several drivers have a folder each; a single one has the whole folder.
             own = f"{owner + 1}-{infrastructure.driver}" if several else ""
+            scenarios = self._scenarios(infrastructure)
             context = DriverContext(
                 run_id=run_id,
                 tag=tag,
@@ -59,6 +60,7 @@ class Drivers:
                 raw_dir=_created(raw_dir / own),
                 log=log,
                 services=services,
+                nodes=sorted({node.name for s in scenarios for node in s.topology.nodes}),
             )
             self._open[owner] = plugins.load("driver", infrastructure.driver)(context)
 
@@ -114,14 +116,18 @@ class Drivers:
     ) -> dict[str, Any]:
         """One infrastructure for the manifest: its driver, the variants that use it, its tag and
         facts."""
-        scenarios = self._workflow.scenarios
-        of_driver = [s for s in scenarios if self._workflow.infrastructure_of(s) == infrastructure]
+        of_driver = self._scenarios(infrastructure)
         return {
             "driver": infrastructure.driver,
             "variants": list(dict.fromkeys(str(s.levels["variant"]) for s in of_driver)),
             "tag": self._open[owner].context.tag,
             "facts": facts,
         }
+
+    def _scenarios(self, infrastructure: Infrastructure) -> list[Scenario]:
+        """Scenarios that this infrastructure holds."""
+        workflow = self._workflow
+        return [s for s in workflow.scenarios if workflow.infrastructure_of(s) == infrastructure]
 
 
 def _created(folder: Path) -> Path:

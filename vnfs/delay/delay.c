@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-delay: a synthetic function with a known processing time, for judging monitors.
  *
- * The kernel routes packets into a TUN device; each is written back after the delay, and the kernel
- * routes it on. So packets pass the tc hooks on both sides, which they would not with a packet
+ * The kernel routes packets into TUN devices, by direction; each is written back after the delay, and
+ * the kernel routes it on. So packets pass the tc hooks on both sides, which they would not with a packet
  * socket. */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,18 +25,18 @@
 const char tool_name[] = "sfc-delay";
 
 static const char documentation[] =
-	"Reads IPv4 packets from a TUN device and writes each back after a known time.\v"
+	"Reads IPv4 packets from two TUN devices and writes each back after a known time.\v"
 	"Prints JSON Lines on stdout: `ready` when it forwards, `counters` on SIGUSR1 and at the "
-	"end (SIGTERM or SIGINT). The caller sets the routes into the device.";
+	"end (SIGTERM or SIGINT). The caller sets the routes into the devices.";
 
-static struct options options = { .tun = "sfc-delay0" };
+static struct options options = { .tun = "sfc-delay" };
 static long delay_us = 1000;
 static long spin_us = 200;
 static long buffer_mib = 32;
 
 static struct tool_option descriptions[] = {
-	{ "tun", 't', "NAME", "TUN device to create (default sfc-delay0)", take_interface,
-	  &options.tun },
+	{ "tun", 't', "NAME", "TUN devices to create: NAME0 and NAME1 (default sfc-delay)",
+	  take_interface, &options.tun },
 	{ "delay-us", 'd', "US", "time from receive to send, 0 to 10000000 (default 1000)",
 	  take_integer, &delay_us, .least = 0, .most = 10000000 },
 	{ "spin-us", 'w', "US",
@@ -52,6 +52,8 @@ static struct tool_option descriptions[] = {
 static const struct options *parse_options(int argc, char **argv)
 {
 	options_parse(argc, argv, documentation, NULL, descriptions, NULL);
+	if (strlen(options.tun) + 1 >= IF_NAMESIZE)
+		refuse("--tun: '%s' has no room for a number", options.tun);
 	options.delay_ns = (uint64_t)delay_us * NS_PER_US;
 	options.spin_ns = (uint64_t)spin_us * NS_PER_US;
 	options.buffer_bytes = (size_t)buffer_mib << 20;
@@ -63,7 +65,7 @@ struct work {
 	const struct options *options;
 	struct queue *queue;
 	struct statistics statistics;
-	int tun; /* descriptor of the TUN device */
+	int tuns[TUNS]; /* descriptors of the TUN devices */
 	int stop; /* eventfd: readable when the thread that forwards is to end */
 	int status; /* of that thread, once it has ended: 0, or -1 after complain() */
 };
@@ -91,9 +93,9 @@ static void report_counters(const struct statistics *statistics)
 	stats_end(true);
 }
 
-/* Create a TUN device for IPv4 packets, without extra header and without offloads. It goes with
- * its descriptor, which is returned; -1 after complain(). */
-static int tun_open(const char *name)
+/* Create a TUN device NAMENUMBER for IPv4 packets, without extra header and without offloads. It
+ * goes with its descriptor, which is returned; -1 after complain(). */
+static int tun_open(const char *name, int number)
 {
 	/* TUNSETOFFLOAD is not called, so the kernel completes checksums and segments before it
 	 * hands packets over. */
@@ -104,9 +106,9 @@ static int tun_open(const char *name)
 		complain("cannot open /dev/net/tun: %s", strerror(errno));
 		return -1;
 	}
-	strncpy(request.ifr_name, name, IF_NAMESIZE - 1);
+	snprintf(request.ifr_name, IF_NAMESIZE, "%s%d", name, number);
 	if (ioctl(fd, TUNSETIFF, &request)) {
-		complain("cannot create the TUN device %s: %s", name, strerror(errno));
+		complain("cannot create the TUN device %s: %s", request.ifr_name, strerror(errno));
 		close(fd);
 		return -1;
 	}
@@ -120,7 +122,7 @@ static void *run(void *argument)
 
 	/* Sleep as exactly as the timer can. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	work->status = forward_packets(work->options, work->tun, work->stop, work->queue,
+	work->status = forward_packets(work->options, work->tuns, work->stop, work->queue,
 				       &work->statistics);
 	/* Let the other thread, which waits for signals, end the process. */
 	if (work->status)
@@ -149,11 +151,11 @@ static int serve(struct work *work, const sigset_t *signals)
 	return work->status;
 }
 
-/* Make the queue and the TUN device, and delay packets until a signal ends it. Returns 0, or -1
+/* Make the queue and the TUN devices, and delay packets until a signal ends it. Returns 0, or -1
  * after complain(). */
 static int delay(const struct options *options, const sigset_t *signals)
 {
-	struct work work = { .options = options, .tun = -1, .stop = -1 };
+	struct work work = { .options = options, .tuns = { -1, -1 }, .stop = -1 };
 	int status = -1;
 
 	atomic_store(&work.statistics.delay_min_ns, UINT64_MAX);
@@ -165,13 +167,16 @@ static int delay(const struct options *options, const sigset_t *signals)
 		complain("cannot create an eventfd: %s", strerror(errno));
 		goto cleanup;
 	}
-	work.tun = tun_open(options->tun);
-	if (work.tun < 0)
-		goto cleanup;
+	for (int i = 0; i < TUNS; i++) {
+		work.tuns[i] = tun_open(options->tun, i);
+		if (work.tuns[i] < 0)
+			goto cleanup;
+	}
 	status = serve(&work, signals);
 cleanup:
-	if (work.tun >= 0)
-		close(work.tun);
+	for (int i = 0; i < TUNS; i++)
+		if (work.tuns[i] >= 0)
+			close(work.tuns[i]);
 	if (work.stop >= 0)
 		close(work.stop);
 	queue_free(work.queue);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Forwards packets of a TUN device after a delay. */
+/* Forwards packets of TUN devices after a delay. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -29,12 +29,12 @@ static void note_delay(struct statistics *statistics, uint64_t delay_ns)
 
 /* Send the oldest packet and remove it from the queue. The delay that is counted ends where the
  * kernel begins to take it. */
-static void send_head(int tun, struct queue *queue, struct statistics *statistics)
+static void send_head(struct queue *queue, struct statistics *statistics)
 {
 	const struct packet *packet = queue_head(queue);
 	uint64_t delay_ns = clock_ns(CLOCK_MONOTONIC) - packet->received_ns;
 
-	if (write(tun, packet->data, packet->bytes) == (ssize_t)packet->bytes)
+	if (write(packet->tun, packet->data, packet->bytes) == (ssize_t)packet->bytes)
 		note_delay(statistics, delay_ns);
 	else
 		counter_add(&statistics->dropped_send, 1);
@@ -64,26 +64,44 @@ static int receive(int tun, struct queue *queue, struct statistics *statistics)
 		return 1;
 	}
 	packet->received_ns = clock_ns(CLOCK_MONOTONIC);
+	packet->tun = tun;
 	packet->bytes = (size_t)bytes;
 	queue_push(queue, packet);
 	return 1;
 }
 
+/* Read a packet from each device. Returns what receive() does; 1 if any device had one. */
+static int receive_from_each(const int tuns[TUNS], struct queue *queue,
+			     struct statistics *statistics)
+{
+	int any = 0;
+
+	for (int i = 0; i < TUNS; i++) {
+		int received = receive(tuns[i], queue, statistics);
+
+		if (received < 0)
+			return -1;
+		any |= received;
+	}
+	return any;
+}
+
 /* Sleep until a packet arrives, until `until_ns` of CLOCK_MONOTONIC (0: for ever), or until `stop`
  * is readable. Returns whether `stop` is readable. */
-static bool sleep_until(uint64_t until_ns, int tun, int stop)
+static bool sleep_until(uint64_t until_ns, const int tuns[TUNS], int stop)
 {
-	struct pollfd files[] = { { .fd = stop, .events = POLLIN },
-				  { .fd = tun, .events = POLLIN } };
+	struct pollfd files[1 + TUNS] = { { .fd = stop, .events = POLLIN } };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), left = until_ns > now ? until_ns - now : 0;
 	struct timespec timeout = { .tv_sec = (time_t)(left / NS_PER_S),
 				    .tv_nsec = (long)(left % NS_PER_S) };
 
-	return ppoll(files, 2, until_ns ? &timeout : NULL, NULL) > 0 && files[0].revents;
+	for (int i = 0; i < TUNS; i++)
+		files[1 + i] = (struct pollfd){ .fd = tuns[i], .events = POLLIN };
+	return ppoll(files, 1 + TUNS, until_ns ? &timeout : NULL, NULL) > 0 && files[0].revents;
 }
 
-int forward_packets(const struct options *options, int tun, int stop, struct queue *queue,
-		    struct statistics *statistics)
+int forward_packets(const struct options *options, const int tuns[TUNS], int stop,
+		    struct queue *queue, struct statistics *statistics)
 {
 	unsigned int turns = 0;
 
@@ -95,26 +113,26 @@ int forward_packets(const struct options *options, int tun, int stop, struct que
 
 		/* While packets follow closely, the loop never sleeps, and would not see `stop`.
 		 * This only looks, because the time 1 ns is past. */
-		if (++turns % 4096 == 0 && sleep_until(1, tun, stop))
+		if (++turns % 4096 == 0 && sleep_until(1, tuns, stop))
 			return 0;
 		if (head && now >= due) {
-			send_head(tun, queue, statistics);
+			send_head(queue, statistics);
 			continue;
 		}
 		if (head && due - now < READ_TIME_NS)
 			continue;
-		received = receive(tun, queue, statistics);
+		received = receive_from_each(tuns, queue, statistics);
 		if (received < 0)
 			return -1;
 		/* Read all packets that wait before sleeping. */
 		if (received)
 			continue;
 		if (!head) {
-			if (sleep_until(0, tun, stop))
+			if (sleep_until(0, tuns, stop))
 				return 0;
 			/* Closer to its time, the clock is polled by this loop. */
 		} else if (due - now > options->spin_ns) {
-			if (sleep_until(due - options->spin_ns, tun, stop))
+			if (sleep_until(due - options->spin_ns, tuns, stop))
 				return 0;
 		}
 	}

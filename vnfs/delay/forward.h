@@ -7,9 +7,10 @@
 #include "queue.h"
 
 #define NS_PER_US 1000ULL
+#define TUNS 2 /* devices: one for each direction, by which the kernel knows whence a packet came */
 
 struct options {
-	const char *tun;
+	const char *tun; /* name of the TUN devices, before their number */
 	const char *stats; /* NULL: counters on stdout only */
 	uint64_t delay_ns;
 	uint64_t spin_ns; /* so long before a packet is due, the clock is polled, not slept for */
@@ -27,7 +28,7 @@ struct statistics {
 	_Atomic uint64_t delay_max_ns;
 };
 
-/* Forward packets of a TUN device until `stop` (an eventfd) is readable. Returns 0, or -1 after
- * complain(). */
-int forward_packets(const struct options *options, int tun, int stop, struct queue *queue,
-		    struct statistics *statistics);
+/* Forward packets of the TUN devices, each to the device from which it came, until `stop` (an
+ * eventfd) is readable. Returns 0, or -1 after complain(). */
+int forward_packets(const struct options *options, const int tuns[TUNS], int stop,
+		    struct queue *queue, struct statistics *statistics);

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
 
 BINARY = "sfc-delay"
-TUN = "sfc-delay0"
+TUN = "sfc-delay"
+TUNS = (f"{TUN}0", f"{TUN}1")
+"""TUN devices of what arrives at the ingress, and at the egress."""
 TUN_MTU = 65_535
 TUN_PACKETS = 10_000
-"""Packets that the device has room for, in front of the buffer: those that arrive while others are
+"""Packets that a device has room for, in front of the buffer: those that arrive while others are
 sent."""
-TABLE = "1533"
-"""Routing table that leads into the TUN device."""
+TABLES = ("1533", "1534")
+"""Routing tables that lead into the TUN devices."""
 _TUN_DEVICE = Path("/dev/net/tun")
 
 
@@ -43,10 +46,10 @@ class _Process(StatsProcess, RunningFunction):
 
 
 class RunningDelay(KernelForwarding):
-    """Kernel forwarding that leads through a TUN device, behind which sfc-delay delays packets. The
+    """Kernel forwarding that leads through TUN devices, behind which sfc-delay delays packets. The
     constructor starts sfc-delay."""
 
-    more_interfaces = (TUN,)
+    more_interfaces = TUNS
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
@@ -57,23 +60,30 @@ class RunningDelay(KernelForwarding):
         self._process = _Process.spawn(attachment.name, host, options)
 
     def set_up(self) -> None:
-        """Wait for sfc-delay, then lead what arrives at the interfaces into the TUN device."""
+        """Wait for sfc-delay, then lead what arrives at the interfaces into the TUN devices."""
         self._process.wait_ready()
         # Rules that an earlier function left would be there twice.
         self._unroute()
-        # Priority 100 comes before the rules of kernel forwarding. What comes back from the TUN
-        # device meets no rule of either, and follows the routes to the endpoints.
-        lines = [
-            f"link set dev {TUN} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
-            f"route replace default dev {TUN} table {TABLE}",
-            # When the device goes, nothing may pass undelayed.
-            f"route replace blackhole default table {TABLE} metric 4096",
-            *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
-        ]
-        # IPv6 is turned off before the device is up: packets of the host itself would be delayed
+        lines = [f"rule add {rule}" for rule in self._rules]
+        for tun, table in zip(TUNS, TABLES, strict=True):
+            lines += [
+                f"link set dev {tun} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
+                f"route replace default dev {tun} table {table}",
+                # When the device goes, nothing may pass undelayed.
+                f"route replace blackhole default table {table} metric 4096",
+            ]
+        # IPv6 is turned off before a device is up: packets of the host itself would be delayed
         # and counted.
-        self._settings.set({f"net/ipv6/conf/{TUN}/disable_ipv6": "1"})
+        self._settings.set({f"net/ipv6/conf/{tun}/disable_ipv6": "1" for tun in TUNS})
         self._ip(lines)
+
+    @property
+    def _rules(self) -> Iterator[str]:
+        """Yield the rules that lead into the TUN devices, which come before those of kernel
+        forwarding, and the same as these for what comes back from the TUN devices."""
+        for way, tun, table in zip(self._ways, TUNS, TABLES, strict=True):
+            yield f"iif {way.arriving} lookup {table} priority 100"
+            yield from replace(way, arriving=tun).rules
 
     def counters(self) -> Mapping[str, int]:
         """Return the counters of sfc-delay, instead of the kernel's, which forwards each packet
@@ -83,8 +93,8 @@ class RunningDelay(KernelForwarding):
         `delay_sum_ns` / `forwarded`. Raises MeasurementError."""
         own, kernel = self._process.counters(), super().counters()
         reasons = {name: value for name, value in kernel.items() if name.startswith("dropped_")}
-        device = interface_counters(self._host.read_text("/proc/net/dev")).get(TUN)
-        queue = 0 if device is None else device.tx_drops
+        devices = interface_counters(self._host.read_text("/proc/net/dev"))
+        queue = sum(devices[tun].tx_drops for tun in TUNS if tun in devices)
         return {
             **own,
             **reasons,
@@ -103,17 +113,17 @@ class RunningDelay(KernelForwarding):
         return self._process.pids()
 
     def take_away(self) -> None:
-        """End sfc-delay, with which its TUN device goes, and remove the routes and rules that led
+        """End sfc-delay, with which its TUN devices go, and remove the routes and rules that led
         there."""
         self._process.stop()
         self._unroute()
 
     def _unroute(self) -> None:
-        """Remove the routes and rules that lead into the TUN device, if they are there."""
-        rules = [f"rule delete iif {name} lookup {TABLE}" for name in self._interfaces]
+        """Remove the routes and rules of the TUN devices, if they are there."""
+        rules = [f"rule delete {rule}" for rule in self._rules]
         # For what is not there ip prints an error, continues, and fails at the end.
         with suppress(MeasurementError):
-            self._ip([*rules, f"route flush table {TABLE}"], "-force")
+            self._ip([*rules, *(f"route flush table {table}" for table in TABLES)], "-force")
 
 
 def _load_tun(host: Host) -> None:

@@ -10,6 +10,7 @@
 struct queue;
 struct packet {
 	uint64_t received_ns; /* CLOCK_MONOTONIC */
+	int tun; /* descriptor of the TUN device from which it came, and to which it goes */
 	size_t bytes;
 	uint8_t data[];
 };

@@ -75,6 +75,7 @@ class RunningIps(KernelForwarding):
             # the difference negative. When nobody listens any more, at least the forwarded packets
             # were inspected.
             inspected, queue_drops = self._inspector.queue() or (forwarded, 0)
+            inspected = unwrapped(inspected, forwarded)
             dropped = max(inspected - forwarded, 0) + queue_drops
             drops = {"inspected": inspected, "dropped_queue": queue_drops}
         return {
@@ -98,6 +99,11 @@ class RunningIps(KernelForwarding):
         super().take_away()
         if self._inspector is not None:
             self._inspector.stop()
+
+
+def unwrapped(remainder: int, near: int) -> int:
+    """Return the number that is nearest to `near` among those that are `remainder` modulo 2^32."""
+    return near + (remainder - near + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _suricata() -> Requirement:

@@ -46,22 +46,15 @@ def to_queue() -> list[str]:
     return [f"-j NFQUEUE --queue-num {QUEUE}"]
 
 
-def removal(interfaces: Sequence[str]) -> str:
-    """Return the input of `iptables-restore --noflush` that takes all rules and chains away
-    again."""
-    chains = [CHAIN, *DROPS.values()]
-    leaving = "\n".join(f"-D {rule}" for rule in _leaving(interfaces))
-    clear = "\n".join([f"-F {chain}" for chain in chains] + [f"-X {chain}" for chain in chains])
-    return f"""*filter
--D FORWARD -j {CHAIN}
-{clear}
-COMMIT
-*mangle
-{leaving}
--F {PASSED}
--X {PASSED}
-COMMIT
-"""
+def removal(interfaces: Sequence[str]) -> list[str]:
+    """Return what takes all rules and chains away again, for iptables.Chains."""
+    chains = (CHAIN, *DROPS.values())
+    return [
+        f"filter -D FORWARD -j {CHAIN}",
+        *(f"filter {option} {chain}" for option in ("-F", "-X") for chain in chains),
+        *(f"mangle -D {rule}" for rule in _leaving(interfaces)),
+        *(f"mangle {option} {PASSED}" for option in ("-F", "-X")),
+    ]
 
 
 def _leaving(interfaces: Sequence[str]) -> list[str]:

@@ -79,8 +79,9 @@ class Suricata:
         return self._process.pid
 
     def queue(self) -> tuple[int, int] | None:
-        """Return the number of packets that were put into the queue, and of those that were dropped
-        because Suricata was too slow; None: nobody listens. Raises MeasurementError."""
+        """Return the number of packets that were put into the queue, modulo 2^32 as the kernel
+        counts them, and of those that were dropped because Suricata was too slow; None: nobody
+        listens. Raises MeasurementError."""
         for line in self._host.read_text(QUEUES).splitlines():
             # Fields: queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped
             # on the way to the process, last packet's id, which counts packets.

@@ -58,13 +58,10 @@ COMMIT
 """
 
 
-def iptables_removal() -> str:
-    """Return the input of `iptables-restore --noflush` that takes chains and rules away again."""
-    return f"""*filter
--D FORWARD -j {CHAIN}
--F {CHAIN}
--F {END}
--X {CHAIN}
--X {END}
-COMMIT
-"""
+def iptables_removal() -> list[str]:
+    """Return what takes chains and rules away again, for iptables.Chains."""
+    chains = (CHAIN, END)
+    return [
+        f"filter -D FORWARD -j {CHAIN}",
+        *(f"filter {option} {chain}" for option in ("-F", "-X") for chain in chains),
+    ]

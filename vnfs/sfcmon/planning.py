@@ -58,9 +58,12 @@ def planned(packets: int, flows: int, share: float, success: float, *, seed: int
     # Heavy hitters are the sources with 1/k of the packets; epsilon is 1/(2k) (Roughgarden and
     # Valiant 2015, which the paper follows).
     epsilon = share / 2
-    # The number of hash functions that needs the fewest bits.
+    # The number of hash functions that needs the fewest bits. One alone never does.
     hashes, bits = min(
-        ((hashes, bits_for(flows, hashes, 1 - success)) for hashes in range(2, MOST_BLOOM_HASHES)),
+        (
+            (hashes, bits_for(flows, hashes, 1 - success))
+            for hashes in range(2, MOST_BLOOM_HASHES + 1)
+        ),
         key=lambda one: one[1],
     )
     cells, listing = cells_for(flows, Sizes.iblt_hashes, success, seed)

@@ -18,9 +18,6 @@ COUNTER_BITS = 24
 MOST_PACKETS = 2**32 - 1
 """Largest value of a bank's counters of packets, which stay there. A flow's own counters may have
 wrapped then."""
-
-
-_MOST_PACKETS = (1 << 32) - 1
 _MOST_CELLS = 1 << 28
 LIMITS = {
     "cms_rows": (1, MOST_CMS_ROWS),
@@ -73,7 +70,7 @@ class Thresholds:
             # One odd window must not undo many: the threshold changes by a factor of 4 at most.
             limits = (self.packets // 4, 4 * self.packets)
             least = min(max(self.packets * inserted // target, limits[0]), limits[1])
-        return replace(self, share=0, packets=min(max(least, 1), _MOST_PACKETS))
+        return replace(self, share=0, packets=min(max(least, 1), MOST_PACKETS))
 
 
 def share_register(fraction: float) -> int:

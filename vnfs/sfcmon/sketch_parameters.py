@@ -25,7 +25,7 @@ _SIZES = {
 }
 PROPERTIES: Mapping[str, Any] = {
     "threshold": number(
-        "Share of the window's packets so far from which a flow is a heavy hitter.",
+        "Share of the window's packets so far from which a source is a heavy hitter.",
         (0, 0.999999),
         default=0.001,
     ),

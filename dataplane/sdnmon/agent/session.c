@@ -89,6 +89,7 @@ static int answer_on(struct asked *asked)
 	if (request_settings(&asked->request, &settings, &has_secret, &secret, &asked->refusal) ||
 	    monitoring_begin(monitoring, &asked->refusal))
 		return -1;
+	switch_ports_retry(&monitoring->ports); /* so that fail() knows the reason */
 	if (set_secret(&settings.config, has_secret, secret, NULL) ||
 	    state_begin(&monitoring->state, &settings) ||
 	    switch_ports_attach(&monitoring->ports, &monitoring->state)) {

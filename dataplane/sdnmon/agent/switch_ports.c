@@ -193,6 +193,12 @@ static int attach(struct switch_port *port, enum hook how, const struct state *s
 	return 0;
 }
 
+void switch_ports_retry(struct switch_ports *ports)
+{
+	for (unsigned int i = 0; ports->fixed && i < ports->now.count; i++)
+		ports->now.ports[i].refused = 0;
+}
+
 int switch_ports_attach(struct switch_ports *ports, const struct state *state)
 {
 	struct port_list *list = &ports->now;

@@ -48,6 +48,10 @@ void switch_ports_status(struct switch_ports *ports, struct port_list *described
 /* Find out whether interfaces with the names of ports came or went; then `changed` is set. */
 void switch_ports_look(struct switch_ports *ports);
 
+/* Let the next switch_ports_attach() try the options' ports that were refused, and complain about
+ * them, again. */
+void switch_ports_retry(struct switch_ports *ports);
+
 /* Attach to ports that came, and detach from those that went. The caller has the lock and an open
  * state. Returns 0; -1 if there is no memory, or if one of the options' ports cannot be attached,
  * about which it complains once. */

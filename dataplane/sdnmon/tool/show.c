@@ -94,10 +94,12 @@ int show_events(struct state *state, bool wait)
 	struct ring_buffer *ring;
 	int polled;
 
-	if (!state_is_on(state) || program_open(state->current, &state->program)) {
+	if (!state_is_on(state)) {
 		complain("%s: monitoring is off", state->folder);
 		return -1;
 	}
+	if (program_open(state->current, &state->program))
+		return -1;
 	ring = ring_buffer__new(state->program.events, print_event, NULL, NULL);
 	if (!ring) {
 		complain("cannot read notifications: %s", strerror(errno));

@@ -161,7 +161,8 @@ class _NetworkBuilder:
         self.data_prefix = prefix
         if network_id is None:
             return self._own_network(DATA, prefix, gateway=False)
-        existing = find_network(self.cloud, "endpoints", network_id)
+        find = self.network.find_network
+        existing = operations.existing(self.cloud, "network", network_id, find, where="/endpoints")
         subnets = self._subnets(existing)
         if not subnets:
             raise EnvironmentLacks(

@@ -37,10 +37,14 @@ class QuotaLimit:
         return f"{self.what}: {self.needed} needed, {free} free ({self.used} of {self.limit} used)"
 
 
-def check_quota(cloud: Cloud, machines: Mapping[MachineSpec, int], config: Config) -> None:
-    """Check that the quota suffices for a run with these machines at the same time. Raises
-    EnvironmentLacks that names each limit that is too low; CloudError."""
-    limits = [*_compute(cloud, machines), *_network(cloud, _network_needs(machines, config))]
+def check_quota(
+    cloud: Cloud, machines: Mapping[MachineSpec, int], config: Config, *, own_data: bool
+) -> None:
+    """Check that the quota suffices for a run with these machines at the same time. `own_data`:
+    whether the run makes the data network. Raises EnvironmentLacks that names each limit that is
+    too low; CloudError."""
+    needs = _network_needs(machines, config, own_data)
+    limits = [*_compute(cloud, machines), *_network(cloud, needs)]
     short = [limit for limit in limits if not limit.suffices]
     if short:
         raise EnvironmentLacks(
@@ -63,7 +67,9 @@ class _Demand:
     count: int
 
 
-def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[_Demand]:
+def _network_needs(
+    machines: Mapping[MachineSpec, int], config: Config, own_data: bool
+) -> list[_Demand]:
     """Return what a run with these machines needs of neutron. The longest chain runs through all
     functions, so each of them needs a port pair and a group."""
     functions = sum(n for spec, n in machines.items() if spec.role == "function")
@@ -71,8 +77,8 @@ def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[
     own = int(config.management_network is None)
     chains = int(functions > 0)
     return [
-        _Demand("networks", "network", "networks", 1 + own),
-        _Demand("subnets", "subnet", "subnets", 1 + own),
+        _Demand("networks", "network", "networks", own_data + own),
+        _Demand("subnets", "subnet", "subnets", own_data + own),
         _Demand("ports", "port", "ports", ports + 2 * own),
         _Demand("routers", "router", "routers", own),
         _Demand("floating IPs", "floatingip", "ips", own),

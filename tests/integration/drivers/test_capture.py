@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from support.network.wires import Lab, space
 
-from sfcperf.drivers.local.capture import Capture
+from sfcperf.drivers.local.capture import Capture, send
+from sfcperf.errors import MeasurementError
 
 pytestmark = pytest.mark.root
 FRAME = bytes.fromhex("020000000002 020000000001 88b5") + b"stamped" * 8
@@ -54,3 +55,18 @@ def test_frames_have_the_times_at_which_they_came(tmp_path: Path) -> None:
         capture.close()
         (stamp_ns,) = (frame.time_ns for frame in capture.frames if frame.data == FRAME)
         assert stamp_ns < arrived_ns
+
+
+def test_what_is_missing_is_named_and_no_socket_stays_open(tmp_path: Path) -> None:
+    with Lab(tmp_path) as lab:
+        here, _ = lab.join((lab.host("a"), "a0"), (lab.host("b"), "b0"))
+        there = ("a", space(here.host), here.interface)
+        before = [*Path("/proc/self/fd").iterdir()]
+        for namespace in (there[1], "sfcperf-no-space"):
+            with pytest.raises(MeasurementError, match="none") as raised:
+                Capture([there, ("x", namespace, "none")])
+            assert raised.value.where == namespace
+            # `raised` still holds the Capture that failed.
+            assert [*Path("/proc/self/fd").iterdir()] == before
+            with pytest.raises(MeasurementError, match="none"):
+                send(namespace, "none", [])

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.local import processes_with
+from support.local import processes_with, small_workflow
 from support.network.echoes import ping
 from support.network.transfers import transfer
 from support.probing import made
@@ -18,10 +18,14 @@ from support.vnfs import tampered_sff
 
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.server import start_server
+from sfcperf.control.drivers import Drivers
+from sfcperf.drivers.journal import FileJournal
+from sfcperf.drivers.local.dataplane import resolve
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.drivers.local.sff import EbpfSff
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
+from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Link, Match, Node, Resources, Topology
 
 pytestmark = pytest.mark.root
@@ -318,3 +322,26 @@ def test_si_one_is_not_taken_for_si_twelve(driver: LocalDriver) -> None:
     # The SFF of `ebpf` is judged with captures, and once more without.
     packets = 6 if isinstance(sff, EbpfSff) else 3
     assert [counted[42, si] for si in range(12, 0, -1)] == [packets] * 12
+
+
+def test_the_manifest_has_the_data_planes_of_nodes_that_are_not_named(tmp_path: Path) -> None:
+    document = small_workflow(
+        topology={
+            "nodes": {"node1": {}, "node2": {}},
+            "links": [{"between": ["node1", "node2"]}],
+            "placement": dict.fromkeys(("client", "chain", "server"), "node1"),
+        },
+        infrastructure={"driver": "local", "config": {"dataplane": {"node1": "ovs"}}},
+    )
+    drivers = Drivers(load_document(document, tmp_path))
+    drivers.open(
+        run_id="test",
+        tags=["abcdef"],
+        journal=FileJournal(tmp_path / "journal.jsonl"),
+        state_dir=tmp_path / "state",
+        raw_dir=tmp_path / "raw",
+        log=print,
+        services={},
+    )
+    facts = drivers.facts()["infrastructure"]
+    assert facts["dataplane"] == sorted({"ovs", resolve("auto")})

@@ -159,7 +159,7 @@ def test_it_comes_and_goes_without_a_trace(lab: Lab) -> None:
     for _ in range(2):
         between.function.stop()
         assert TUN not in between.host.run(["ip", "link"], timeout_s=10).text
-        assert "1533" not in between.host.run(["ip", "rule"], timeout_s=10).text
+        assert "iif" not in between.host.run(["ip", "rule"], timeout_s=10).text
         assert between.host.run(blackholes, timeout_s=10).text == ""
         between.function = between.restart()
     assert len(between.there_after(_datagrams(5), 5)) == 5
@@ -173,3 +173,12 @@ def test_it_comes_and_goes_without_a_trace(lab: Lab) -> None:
     assert receiver.drain() == []
     sender.close()
     receiver.close()
+
+
+def test_packets_for_neither_endpoint_leave_by_the_other_interface(lab: Lab) -> None:
+    """As captured traffic that is replayed has them."""
+    between = Between(lab, Delay, {"delay_us": 100})
+    others = IP(src="203.0.113.1", dst="192.0.2.1") / UDP(sport=5, dport=9) / Raw(b"abc")
+    for cross in (between.there, between.back):
+        [arrived] = cross(others)
+        assert (arrived[IP].dst, arrived[IP].ttl) == (others.dst, others.ttl - 2)

@@ -74,6 +74,13 @@ def test_impossible_flags_do_not_pass(lab: Lab) -> None:
     assert between.function.counters()["dropped_flags"] == 4
     between.host.run(["iptables-nft", "--flush", "FORWARD"], timeout_s=10)
     assert between.function.problem() == "the IPS's rules are gone"
+    # What is left of them goes all the same, and is not there twice after another start.
+    between.function = between.restart()
+    between.there(_datagram("harmless"))
+    assert between.function.counters()["forwarded"] == 1
+    between.host.run(["iptables-nft", "--flush", "FORWARD"], timeout_s=10)
+    between.function.stop()
+    assert "sfcperf" not in between.host.run(["iptables-nft-save"], timeout_s=10).text
 
 
 def test_too_many_new_connections_do_not_pass(lab: Lab) -> None:

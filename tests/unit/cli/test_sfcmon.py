@@ -14,6 +14,8 @@ from scapy.layers.inet import IP
 from scapy.utils import rdpcap
 from support.command import Command
 
+from sfcperf.sketches.bloom import bits_for
+from sfcperf.vnfs.sfcmon.settings import LIMITS
 from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
 
@@ -44,7 +46,7 @@ def test_bad_options(
 
 
 def test_a_plan_says_the_same_as_text_and_as_json(sfcperf: Command) -> None:
-    words = ("sfcmon", "plan", "--packets", 10_000_000, "--flows", 50, "--success", 0.9)
+    words = ("sfcmon", "plan", "--packets", 10_000_000, "--flows", 60, "--success", 0.9)
     assert sfcperf(*words) == 0
     text = sfcperf.out
     assert sfcperf(*words, "--json") == 0
@@ -52,6 +54,8 @@ def test_a_plan_says_the_same_as_text_and_as_json(sfcperf: Command) -> None:
     assert plan["sizes"]["cms_columns"] == 5437
     assert f"{plan['sizes']['iblt_cells']} cells" in text
     assert f"{plan['sizes']['bloom_bits']} bits" in text
+    most = LIMITS["bloom_hashes"][1]
+    assert plan["sizes"]["bloom_bits"] == min(bits_for(60, n, 0.1) for n in range(1, most + 1))
     assert plan["listing"]["high"] >= 0.9
     assert "24-bit" not in text
     # Counters that are too small.

@@ -11,9 +11,10 @@
 #include "nsh.h"
 
 static const char *const error_names[] = {
-	[NSH_ERROR_TRUNCATED] = "truncated", [NSH_ERROR_VERSION] = "version",
-	[NSH_ERROR_MD_TYPE] = "md_type",     [NSH_ERROR_LENGTH] = "length",
-	[NSH_ERROR_METADATA] = "metadata",
+	[NSH_ERROR_TRUNCATED] = "truncated",
+	[NSH_ERROR_VERSION] = "version",
+	[NSH_ERROR_MD_TYPE] = "md_type",
+	[NSH_ERROR_LENGTH] = "length",
 };
 
 static void print_hex(const __u8 *bytes, __u32 count)
@@ -61,17 +62,27 @@ static void print_fields(const struct nsh_hdr *nsh)
 	printf("}\n");
 }
 
+/* Do the context headers of MD type 2 fill the NSH exactly? */
+static int contexts_fit(const struct nsh_hdr *nsh)
+{
+	__u32 at = sizeof(*nsh);
+
+	while (at < nsh_bytes(nsh))
+		at += nsh_context_bytes((const void *)((const __u8 *)nsh + at));
+	return at == nsh_bytes(nsh);
+}
+
 static void decode(const __u8 *bytes, __u32 count)
 {
 	const struct nsh_hdr *nsh = (const void *)bytes;
 	enum nsh_error error = nsh_check(nsh, count);
 
-	if (error == NSH_OK && nsh_md_type(nsh) == NSH_MD_TYPE_2)
-		error = nsh_check_contexts(nsh);
-	if (error == NSH_OK)
-		print_fields(nsh);
-	else
+	if (error != NSH_OK)
 		printf("{\"error\": \"%s\"}\n", error_names[error]);
+	else if (nsh_md_type(nsh) == NSH_MD_TYPE_2 && !contexts_fit(nsh))
+		printf("{\"error\": \"metadata\"}\n");
+	else
+		print_fields(nsh);
 }
 
 static int parse_hex(const char *line, __u8 *bytes, __u32 limit, __u32 *count)

@@ -6,8 +6,10 @@ import pytest
 from support.records.scenarios import scenario, topology
 
 from sfcperf.drivers.local import dataplane
+from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.drivers.local.layout import Layout, lay_out
 from sfcperf.drivers.local.sff.ebpf_tables import sff_tables
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Link, Match, Node, Scenario, Topology
 
@@ -86,3 +88,13 @@ def test_nodes_that_are_not_named_have_the_default(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(dataplane, "_ebpf", list)
     asked = {"dataplane": {"a": "ovs"}}
     assert dataplane.of_nodes(asked, ["a", "b"]) == {"a": "ovs", "b": "ebpf"}
+
+
+def test_what_nodes_lack_that_are_not_named_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine without eBPF and Open vSwitch: a mock."""
+    monkeypatch.setattr(dataplane, "_ebpf", lambda: [Requirement("BPF", False, "no")])
+    monkeypatch.setattr(dataplane, "_openvswitch", lambda: [Requirement("ovs", False, "none")])
+    chains = [scenario([], where=LINE)]
+    with pytest.raises(EnvironmentLacks, match=r"ovs \(none\)"):
+        LocalDriver.check_capacity({"dataplane": {"a": "bmv2", "b": "bmv2"}}, chains)
+    LocalDriver.check_capacity({"dataplane": dict.fromkeys("abc", "bmv2")}, chains)

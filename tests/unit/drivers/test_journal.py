@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 
 import pytest
 from hypothesis import given
@@ -92,6 +93,18 @@ def test_a_line_that_cannot_be_written_leaves_no_half_line(
             journal.intend([resource("b")])
     journal.intend([resource("c")])
     assert [r.name for r in FileJournal(path).outstanding()] == ["c", "a"]
+
+
+def test_a_file_that_cannot_be_created_is_said_with_its_reason(tmp_path: Path) -> None:
+    journal = FileJournal(tmp_path / "journal.jsonl")
+    limits = getrlimit(RLIMIT_NOFILE)
+    setrlimit(RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            journal.intend([resource("a")])
+    finally:
+        setrlimit(RLIMIT_NOFILE, limits)
+    assert journal.outstanding() == []
 
 
 shared = st.lists(

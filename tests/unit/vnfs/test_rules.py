@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sfcperf.vnfs.firewall.function import MAX_RULES
 from sfcperf.vnfs.ips import rules as ips
+from sfcperf.vnfs.ips.function import unwrapped
 from sfcperf.vnfs.packet_filter import rules as firewall
 
 RESERVED = ipaddress.IPv4Network("240.0.0.0/4")
@@ -67,3 +68,9 @@ def test_counters_of_the_ips_are_those_of_its_chains() -> None:
     for way_in in ("-A FORWARD -j", "-A POSTROUTING -o out0"):
         other = saved.replace(way_in, "-A OUTPUT -j")
         assert ips.counters(other, ("in0", "out0")) == {}
+
+
+@given(st.integers(0, 1 << 40), st.integers(-(1 << 31), (1 << 31) - 1))
+def test_a_count_of_32_bits_is_told_from_a_longer_one(forwarded: int, more: int) -> None:
+    inspected = forwarded + more
+    assert unwrapped(inspected % (1 << 32), forwarded) == inspected

@@ -124,7 +124,7 @@ class Bmv2Switch:
         problem = (
             f"not ready after {START_TIMEOUT_S:g} s"
             if status is None
-            else f"it has ended with status {status}: {'; '.join(lines) or 'it lines nothing'}"
+            else f"it has ended with status {status}: {'; '.join(lines) or 'it said nothing'}"
         )
         raise DeploymentError(
             f"{BINARY}: {problem}",

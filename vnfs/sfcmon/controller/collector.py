@@ -207,7 +207,7 @@ class Collector:
         opened = OpenWindow.of_switch(await self._session.read_window())
         idle = 1 - opened.bank
         last = self._log.last(self._session.name)
-        if self._anew or last is None:
+        if self._anew or last is None or last.idle_bank is None:
             await self._begin_anew(idle)
             return
         if last.idle_bank == idle:
@@ -231,14 +231,18 @@ class Collector:
         packets that still update it are done.
 
         A line `opened` in the file says that this window does not follow the one before. Until it
-        is written, `_anew` holds, so that a failure on the way leads here again."""
+        is written, `_anew` holds, so that a failure on the way leads here again; a new process is
+        led here by a line `opening`."""
+        name = self._session.name
+        event = {"switch": name, "number": self._log.next_number(name)}
+        last = self._log.last(name)
+        if last is not None and last.idle_bank is not None:
+            self._log.append({"event": "opening", **event})
         self._ended = None
         await self._banks.clear(idle)
         opened = await self._open_bank(idle)
         await self._banks.wait_and_clear(1 - idle)
-        name = self._session.name
-        event = {"event": "opened", "switch": name, "number": self._log.next_number(name)}
-        self._log.append({**event, "bank": idle, "start_ns": opened.start_ns})
+        self._log.append({"event": "opened", **event, "bank": idle, "start_ns": opened.start_ns})
         self._anew = False
 
     async def _end(self, *, asked: bool = False) -> None:

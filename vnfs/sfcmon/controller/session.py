@@ -55,6 +55,8 @@ class Session:
         self._lock = asyncio.Lock()
         self._was_new = False
         """Whether the switch turned out to be new since `take_was_new` was called."""
+        self._pause_s = _FIRST_PAUSE_S
+        """Time until the next attempt to connect."""
         self.usable = asyncio.Event()
         """Set while the switch is connected and this controller is its primary, from the first
         `write` on."""
@@ -73,16 +75,14 @@ class Session:
     async def run(self) -> None:
         """Stay connected, and connect again whenever the connection ends, until this is
         cancelled."""
-        pause_s = _FIRST_PAUSE_S
         while True:
             try:
                 await self._stay_connected()
-                pause_s = _FIRST_PAUSE_S
             # Whatever a switch answers, the controller goes on, and says in its status what it was.
             except Exception as error:
                 self._note(f"{self._switch.p4runtime}: {_words(error)}")
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            await asyncio.sleep(self._pause_s)
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
 
     async def _stay_connected(self) -> None:
         """Connect, become the primary controller of the switch, and stay it. Raises why the
@@ -120,7 +120,7 @@ class Session:
     def _begin(self, connection: Switch) -> None:
         """Take a connection on which this is the primary controller. What the switch has is not
         known yet."""
-        self._p4, self._actual = connection, None
+        self._p4, self._actual, self._pause_s = connection, None, _FIRST_PAUSE_S
         self._note("its tables were not read yet")
         self._news()
 

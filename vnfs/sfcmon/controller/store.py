@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +106,20 @@ def _locked(path: Path) -> int:
     """Lock the state, and return the descriptor whose lock ends with the process. Raises InputError
     if another controller has it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    lock = os.open(_lock_file(path), flags, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    while True:
+        lock = os.open(_lock_file(path), flags, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise InputError(
+                "another controller uses this state", where=str(path), hint="end it first"
+            ) from None
+        # The controller that had the lock may have removed the file before this one locked it.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), _lock_file(path).stat()):
+                return lock
         os.close(lock)
-        raise InputError(
-            "another controller uses this state", where=str(path), hint="end it first"
-        ) from None
-    return lock
 
 
 def _read(path: Path) -> State:

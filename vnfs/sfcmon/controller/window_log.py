@@ -1,8 +1,8 @@
 """The file of windows: a line of JSON for each, as sfc-sfcmon prints it, and by which switch.
 
-A line `opened` says that a window began which does not follow the one before. The file is opened
-for each line, so that it may be moved away at any time. A line that a killed controller did not
-finish is removed.
+A line `opened` says that a window began which does not follow the one before; a line `opening`,
+that this is about to happen. The file is opened for each line, so that it may be moved away at any
+time. A line that a killed controller did not finish is removed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ class WindowPosition:
 
     number: int
     """Number of the last window; -1: none was written."""
-    idle_bank: int
-    """The bank that the open window is not in."""
+    idle_bank: int | None
+    """The bank that the open window is not in; None: not known, since the window was only about to
+    begin."""
     end_ns: int
-    """When the open window began."""
+    """When the open window began; 0 if it was only about to."""
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> WindowPosition:
         """Return the position after a line of the file. Raises KeyError, TypeError."""
+        if event["event"] == "opening":
+            return cls(event["number"] - 1, None, 0)
         if event["event"] == "opened":
             # The line is about the window that is open now: it has the number after the last one.
             return cls(event["number"] - 1, 1 - event["bank"], event["start_ns"])

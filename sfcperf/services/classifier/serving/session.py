@@ -36,13 +36,13 @@ class PolicyLimits(_DescribedAnswer):
     sources: bool = True
     """Whether there are rules by source."""
     source_after_flows: Annotated[int, Field(strict=True, ge=1, le=_MOST_NUMBER)] = 10
-    """The least flows of a source that are attacks."""
+    """Least number of attacks among the flows of a source that is blocked."""
     source_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.9
-    """The least share of its flows that these are."""
+    """Least share of attacks among the flows of a source that is blocked."""
     ttl_s: Annotated[float, Field(gt=0, le=LONGEST_TTL_S, allow_inf_nan=False)] = 10
-    """Of each rule."""
+    """How long each rule lasts, seconds, unless it is renewed."""
     max_flow_rules: Annotated[int, Field(strict=True, ge=2, le=_MOST_NUMBER)] = 50_000
-    """By flow, in force at a time."""
+    """Most rules by flow in force at a time. Flows of sources with one flow get at most half."""
 
     def limits(self) -> Limits:
         """Return the same limits as the policy's own type."""
@@ -55,11 +55,12 @@ class Session(_DescribedAnswer):
     targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
     """Where rules are set; empty: nowhere."""
     records_from: _Offsets = ()
-    """Of each partition: verdicts on records before this offset are left out."""
+    """For each partition of records: the offset of the session's first record. Verdicts and dead
+    letters of records before it are left out. All three lists of offsets have the same length."""
     verdicts_from: _Offsets = ()
-    """Of each partition: the offset of verdicts from which to read. All are as long."""
+    """For each partition of verdicts: the offset from which these are read."""
     dead_letters_from: _Offsets = ()
-    """The same of dead letters."""
+    """For each partition of dead letters: the offset from which these are read."""
     limits: PolicyLimits = PolicyLimits()
     model: Annotated[dict[str, Any], Field(default_factory=dict)]
     """The manifest of the model in use, which `GET /model` answers."""
@@ -84,17 +85,20 @@ class Status(Answer):
     """What was done in the session, and in all."""
 
     records: int
-    """Of the session, whose verdict or dead letter has had its effect; none is counted twice."""
+    """Records of the session whose verdict or dead letter has had its effect; none is counted
+    twice."""
     poisoned: int
-    """Those that are dead letters."""
+    """Records of the session that became dead letters."""
     labels: dict[str, int]
     """Verdicts in the session, by label."""
     verdict: LatencySummary
-    """From the record's entry into the broker to its verdict's."""
+    """From the record's entry into the broker to that of its verdict."""
     in_force: LatencySummary
-    """From there until the rule that follows is in force."""
+    """From the record's entry into the broker until the rules that follow from its verdict are in
+    force, of records whose verdict brought rules."""
     first_packet: LatencySummary
-    """From the first packet of the flow until then, of early records."""
+    """From the first packet of the flow until the rules are in force, of early records whose
+    verdict brought rules."""
     counters: dict[str, int]
     """Since the process was started for the first time."""
     lag: int | None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
+import os
 import struct
 import time
 from pathlib import Path
@@ -113,8 +115,19 @@ def test_ports_of_the_options(tmp_path: Path) -> None:
         assert eventually(lambda: controller.status().ports == ("p1",))
         controller.ask(of.MODE_OFF)
         ip("-n", switch, "link", "delete", "p1")
-        with pytest.raises(Refused) as refused:
-            controller.ask(of.MODE_ON, FIVE.packed)
-        assert refused.value.code == of.FAILED
-        assert "p1" in refused.value.text
+        assert "p1" in _refusal(controller)
         assert not made.tool.state.exists()
+        made.tool.state.mkdir()
+        lock = os.open(made.tool.state, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another command takes too long" in _refusal(controller)
+        os.close(lock)
+        assert "p1" in _refusal(controller), "it is said each time"
+
+
+def _refusal(controller: Connection) -> str:
+    """Why MODE_ON fails."""
+    with pytest.raises(Refused) as refused:
+        controller.ask(of.MODE_ON, FIVE.packed)
+    assert refused.value.code == of.FAILED
+    return refused.value.text

@@ -276,6 +276,8 @@ def test_a_full_table_counts_what_it_does_not_take(tool: Tool) -> None:
     refused = tool.run("add", _flow(149))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "the monitoring table is full: 80 entries" in refused.stderr
+    tool("add", _flow(79))  # which is there, and becomes an added one
+    assert [e["flow"]["ipv4_src"] for e in tool.entries if e["added"]] == ["10.0.0.79"]
     tool("set", "--limit", "100")
     tool.feed(frames)
     assert tool.status["entries"] == 100
@@ -415,9 +417,27 @@ def test_words_that_are_refused_leave_nothing(tmp_path: Path) -> None:
             done = Tool(folder / "switch").run(*words.split())
             assert (done.returncode, problem in done.stderr) == (status, True), (words, done.stderr)
             assert not (folder / "switch").exists()
+        argv = [str(binaries.find("sfc-sdnmon")), "on", "--fields", "tp_src"]
+        for place in ("switch", "switch/", f"{folder}/switch/"):
+            subprocess.run([*argv, "--state", place], cwd=folder, check=True)
+            Tool(folder / "switch")("off")
     done = Tool(tmp_path / "switch").run("on", "--fields", "tp_src")
     assert (done.returncode, "is in no BPF file system" in done.stderr) == (1, True)
     assert not (tmp_path / "switch").exists()
+
+
+def test_the_reason_is_said_alone(tool: Tool) -> None:
+    tool.on(FIVE_TUPLE)
+    (tool.state / "ports").mkdir()
+    (tool.state / "ports" / "tcx_1").mkdir()  # which is no link
+    done = tool.run("reset", "--fields", "tp_src")
+    assert (done.returncode, "cannot attach to interface 1: " in done.stderr) == (1, True)
+    assert "cannot put new programs in place" not in done.stderr
+    (tool.state / "ports" / "tcx_1").rmdir()
+    (tool.state / "current" / "events").unlink()
+    done = tool.run("events")
+    assert (done.returncode, "current/events: No such file" in done.stderr) == (1, True)
+    assert "monitoring is off" not in done.stderr
 
 
 def test_a_change_while_another_process_is_killed(tool: Tool) -> None:

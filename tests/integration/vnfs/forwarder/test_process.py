@@ -151,6 +151,14 @@ def test_prints_counters_when_asked(lab: Lab, forwarder_binary: str, tmp_path: P
     assert events[0] == {"event": "ready", "engine": "userspace", "interface": "sf0"}
 
 
+def test_without_descriptors_it_says_so(lab: Lab, forwarder_binary: str) -> None:
+    _, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
+    argv = ["prlimit", "--nofile=4", forwarder_binary, "-e", "userspace", "-i", sf.interface]
+    ended = sf.host.run(argv, timeout_s=10, check=False)
+    assert ended.returncode == 1
+    assert "Too many open files" in json.loads(ended.stdout)["error"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

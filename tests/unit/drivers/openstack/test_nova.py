@@ -21,6 +21,7 @@ from sfcperf.drivers.openstack.network.networks import check_mtu, prepare_networ
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.network.service_address import service_address
 from sfcperf.drivers.openstack.planning.encapsulation import NSH_BYTES
+from sfcperf.drivers.openstack.planning.quota import check_quota
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match, ProbeSpec
@@ -339,6 +340,18 @@ class TestRunNetworks:
             service_address(b.context.config)
         b.api.add("subnets", "m", network_id=management, ip_version=4, cidr="127.5.0.0/16")
         assert service_address(b.context.config) == "127.0.0.1"
+
+    def test_a_network_of_existing_endpoints_is_not_counted_and_must_be_shown(
+        self, bench: Start
+    ) -> None:
+        limits = {"quota": {"subnet": 0}}
+        b = self._ready(bench, Fault("GET", "/quotas/", status=200, body=limits, times=-1))
+        check_quota(b.cloud, {}, b.context.config, own_data=False)
+        with pytest.raises(EnvironmentLacks, match="subnets: 1 needed"):
+            check_quota(b.cloud, {}, b.context.config, own_data=True)
+        with pytest.raises(EnvironmentLacks, match="no network hidden") as caught:
+            prepare_networks(b.context, "", self.KEY, data_network_id="hidden")
+        assert caught.value.where == "/endpoints"
 
     def test_where_port_security_must_stay(self, bench: Start) -> None:
         refused = Fault("POST", "/networks", status=403)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,26 @@ def test_a_state_has_one_controller(store: Store, tmp_path: Path):
         Store(tmp_path / "state.json")
 
 
+def test_a_controller_that_comes_while_another_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has opened the lock's file, which the other one then removes."""
+    path = tmp_path / "state.json"
+    ending = Store(path)
+    flock = fcntl.flock
+
+    def end_other(descriptor: int, operation: int) -> None:
+        monkeypatch.undo()
+        ending.close()
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", end_other)
+    coming = Store(path)
+    with pytest.raises(InputError, match="another controller uses this state"):
+        Store(path)
+    coming.close()
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -131,6 +152,8 @@ def test_the_last_window_of_each_switch_is_found_again(tmp_path: Path):
 
 def test_windows_that_begin_anew(tmp_path: Path):
     log = WindowLog(tmp_path / "windows.jsonl")
+    log.append({"event": "opening", "switch": "s1", "number": 4})
+    assert log.last("s1") == WindowPosition(number=3, idle_bank=None, end_ns=0)
     log.append({"event": "opened", "switch": "s1", "number": 4, "bank": 0, "start_ns": 7})
     assert log.last("s1") == WindowPosition(number=3, idle_bank=1, end_ns=7)
     assert log.next_number("s1") == 4
