@@ -42,18 +42,18 @@ void filter_detach(const struct filter *filter)
 	bpf_tc_detach(&hook, &options);
 }
 
-int tool_filter_attach(int ifindex, __u32 priority, int program)
+int tool_filter_attach(int ifindex, enum direction direction, __u32 priority, int program)
 {
-	const struct filter filter = { ifindex, AT_INGRESS, priority, TOOL_HANDLE };
+	const struct filter filter = { ifindex, direction, priority, TOOL_HANDLE };
 	int error = clsact_create(ifindex);
 
 	/* -EEXIST: clsact is there already. */
 	return error && error != -EEXIST ? error : attach(&filter, program, BPF_TC_F_REPLACE);
 }
 
-void tool_filter_detach(int ifindex, __u32 priority)
+void tool_filter_detach(int ifindex, enum direction direction, __u32 priority)
 {
-	filter_detach(&(struct filter){ ifindex, AT_INGRESS, priority, TOOL_HANDLE });
+	filter_detach(&(struct filter){ ifindex, direction, priority, TOOL_HANDLE });
 }
 
 int clsact_create(int ifindex)

@@ -10,13 +10,13 @@
 
 /* --- filters of a tool --- */
 
-/* Attach a tool's only program at ingress of an interface, at a priority that no other tool has.
+/* Attach a tool's only program at this side of an interface, at a priority that no other tool has.
  * It replaces the program of a process that was killed. tcx is not used: each of its links waits
  * for a grace period of RCU, some 10 ms an interface. */
-int tool_filter_attach(int ifindex, __u32 priority, int program);
+int tool_filter_attach(int ifindex, enum direction direction, __u32 priority, int program);
 
 /* Detach that program. clsact itself stays, because others may use it. */
-void tool_filter_detach(int ifindex, __u32 priority);
+void tool_filter_detach(int ifindex, enum direction direction, __u32 priority);
 
 /* --- filters of a process (owned_filters.h) --- */
 

@@ -15,7 +15,6 @@ FUNCTION_MAC = "02:73:66:63:6e:66"
 """Its MAC address. Only this host sees it."""
 _INSIDE = "sfc-ports"
 _COMMAND_TIMEOUT_S = 30.0
-_NEEDED = "its kernel must have veth and BPF filters of clsact (modules veth, sch_ingress, cls_bpf)"
 
 
 class PortPair(StatsProcess):
@@ -37,10 +36,10 @@ class PortPair(StatsProcess):
             f"link set dev {_INSIDE} addrgenmode none up",
             f"link set dev {FUNCTION_INTERFACE} addrgenmode none up",
         ]
-        failed, hint = f"{name}: its ports cannot be connected to it", f"{host.name}: {_NEEDED}"
+        failed, hint = f"{name}: its ports cannot be connected to it", kernel_hint(host)
         try:
             remove(host)
-            _ip(host, lines)
+            ip_batch(host, lines)
         except MeasurementError as error:
             raise error.as_kind(DeploymentError, failed, hint=hint) from error
         options = ["--ingress", ports[0], "--egress", ports[1]]
@@ -74,6 +73,13 @@ def remove(host: Host) -> None:
     host.run(["ip", "link", "delete", "dev", _INSIDE], timeout_s=_COMMAND_TIMEOUT_S, check=False)
 
 
-def _ip(host: Host, lines: list[str]) -> None:
+def kernel_hint(host: Host) -> str:
+    """Say what the kernel of a host must have for NSH at its ports."""
+    needed = "veth and BPF filters of clsact (modules veth, sch_ingress, cls_bpf)"
+    return f"the kernel of {host.name} must have {needed}"
+
+
+def ip_batch(host: Host, lines: list[str]) -> None:
+    """Run lines of `ip -batch`. Raises MeasurementError."""
     batch = ("\n".join(lines) + "\n").encode()
     host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=_COMMAND_TIMEOUT_S)

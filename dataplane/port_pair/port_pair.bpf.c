@@ -60,8 +60,7 @@ int arrive(struct __sk_buff *skb)
 	struct addresses addresses;
 	__u8 difference = 0;
 
-	if (!count || !is_nsh(skb) ||
-	    bpf_skb_load_bytes(skb, 0, &addresses, sizeof(addresses)))
+	if (!count || !is_nsh(skb) || bpf_skb_load_bytes(skb, 0, &addresses, sizeof(addresses)))
 		return TC_ACT_UNSPEC;
 	for (int i = 0; i < ETH_ALEN; i++)
 		difference |= addresses.destination[i] ^ port_macs[port][i];

@@ -87,9 +87,9 @@ static int attach(void)
 {
 	for (attached = 0; attached < PLACES; attached++) {
 		const unsigned int place = PLACES - 1 - attached;
-		const struct bpf_program *program = place == PLACE_INSIDE ? skeleton->progs.leave
-									  : skeleton->progs.arrive;
-		int error = tool_filter_attach(interfaces[place].index, PRIORITY,
+		const struct bpf_program *program =
+			place == PLACE_INSIDE ? skeleton->progs.leave : skeleton->progs.arrive;
+		int error = tool_filter_attach(interfaces[place].index, AT_INGRESS, PRIORITY,
 					       bpf_program__fd(program));
 
 		if (error) {
@@ -104,7 +104,7 @@ static int attach(void)
 static void detach(void)
 {
 	while (attached > 0)
-		tool_filter_detach(interfaces[PLACES - attached--].index, PRIORITY);
+		tool_filter_detach(interfaces[PLACES - attached--].index, AT_INGRESS, PRIORITY);
 }
 
 static void report_counters(bool print)

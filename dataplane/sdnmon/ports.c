@@ -51,9 +51,9 @@ static int attach_tcx(const struct port *port, int program)
 /* Attach by XDP or clsact, or replace the program of an earlier table. Returns 0, or -errno. */
 static int put_program(const struct port *port, const struct program *program)
 {
-	return port->hook == HOOK_XDP
-		       ? xdp_put_in_front(port->ifindex, program)
-		       : tool_filter_attach(port->ifindex, TC_PRIORITY, program->arrive);
+	return port->hook == HOOK_XDP ? xdp_put_in_front(port->ifindex, program)
+				      : tool_filter_attach(port->ifindex, AT_INGRESS, TC_PRIORITY,
+							   program->arrive);
 }
 
 /* Attach by XDP or clsact, which need no link. Pinned is instead the map of the programs that come
@@ -122,7 +122,7 @@ static void detach(const struct port *port)
 	int pinned = bpf_obj_get(port->path); /* link, program or map, by the hook */
 
 	if (port->hook == HOOK_CLSACT)
-		tool_filter_detach(port->ifindex, TC_PRIORITY);
+		tool_filter_detach(port->ifindex, AT_INGRESS, TC_PRIORITY);
 	else if (port->hook == HOOK_TCX && pinned >= 0)
 		bpf_link_detach(pinned);
 	else if (pinned >= 0)

@@ -43,7 +43,7 @@ int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
 		complain("cannot attach to %s: %s", name, xdp_attach_error(ifindex, place->link));
 		return -1;
 	}
-	error = tool_filter_attach(ifindex, FILTER_PRIORITY,
+	error = tool_filter_attach(ifindex, AT_INGRESS, FILTER_PRIORITY,
 				   bpf_program__fd(skeleton->progs.output));
 	if (error) {
 		complain("cannot attach to tc on %s: %s", name, strerror(-error));
@@ -65,7 +65,7 @@ void attach_only(const int *ifindexes, unsigned int count)
 		if (!place->ifindex || at < count)
 			continue;
 		link_detach(place->link);
-		tool_filter_detach(place->ifindex, FILTER_PRIORITY);
+		tool_filter_detach(place->ifindex, AT_INGRESS, FILTER_PRIORITY);
 		place->ifindex = 0;
 	}
 }

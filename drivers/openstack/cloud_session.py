@@ -129,7 +129,6 @@ class CloudSession:
             match=chain.match,
             symmetric=chain.reverse == "symmetric",
             correlation=encapsulation.correlation(deployment.scenario),
-            nsh_aware=frozenset(deployment.functions[name].name for name in deployment.gets_nsh),
             any_address=any_address(deployment.scenario, networks),
         )
         machines = {guest.name: guest.machine for guest in deployment.guests.values()}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.dataplane.port_pair import PortPair
 from sfcperf.drivers.openstack.compute.diagnostics import Diagnostics
 from sfcperf.drivers.openstack.compute.guest import Guest
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
@@ -46,11 +47,13 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
     guest = deployed.functions[spec.name]
     interfaces = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
     vcpus = tuple(range(min(spec.resources.vcpus, guest.vcpus)))
-    pair, running = deployed.port_pairs.get(spec.name), deployed.running[spec.name]
-    described = running.described(spec, guest.host, interfaces, vcpus, nsh_aware=pair is not None)
-    if pair is None:
+    connector, running = deployed.at_ports.get(spec.name), deployed.running[spec.name]
+    described = running.described(
+        spec, guest.host, interfaces, vcpus, nsh_aware=isinstance(connector, PortPair)
+    )
+    if connector is None:
         return described
-    return replace(described, alive=lambda: running.problem() or pair.problem())
+    return replace(described, alive=lambda: running.problem() or connector.problem())
 
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.dataplane.port_pair import FUNCTION_INTERFACE, FUNCTION_MAC, PortPair
+from sfcperf.dataplane.proxy import SfcProxy
 from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, MANAGEMENT
@@ -60,8 +61,9 @@ class ScenarioDeployment:
     """Services of the run, as in DriverContext."""
     running: dict[str, RunningFunction] = field(default_factory=dict)
     """Functions that were started, by instance."""
-    port_pairs: dict[str, PortPair] = field(default_factory=dict)
-    """What connects functions that get NSH to their ports, by instance."""
+    at_ports: dict[str, PortPair | SfcProxy] = field(default_factory=dict)
+    """What stands between functions and their ports in a chain with NSH, by instance: with the
+    functions that take NSH a PortPair, and with the others an SFC proxy."""
     chain: Mapping[str, Any] = field(default_factory=dict)
     """Facts of the chain; empty until it is made, and without functions."""
     carried: dict[str, list[str]] = field(default_factory=dict)
@@ -73,13 +75,6 @@ class ScenarioDeployment:
     def guests(self) -> dict[str, Guest]:
         """All guests of the scenario, by instance."""
         return {"client": self.client, "server": self.server, **self.functions}
-
-    @property
-    def gets_nsh(self) -> frozenset[str]:
-        """Instances that get NSH frames."""
-        chain = encapsulation.correlation(self.scenario)
-        functions = self.scenario.chain.functions
-        return frozenset(spec.name for spec in functions if encapsulation.gets_nsh(spec, chain))
 
     def prepare(self) -> None:
         """Bring tools, set addresses and start functions, in all guests at the same time. Raises
@@ -96,7 +91,7 @@ class ScenarioDeployment:
         """End functions, and whatever else runs in the guests; the guests keep running. All are
         ended even if one fails; then raises the first error, an SfcperfError."""
         errors = []
-        for started in (self.running, self.port_pairs):
+        for started in (self.running, self.at_ports):
             while started:
                 _, running = started.popitem()
                 try:
@@ -141,13 +136,10 @@ class ScenarioDeployment:
         outputs.mkdir(parents=True, exist_ok=True)
         ports = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
         macs = (guest.port(INGRESS).mac, guest.port(EGRESS).mac)
-        nsh = spec.name in self.gets_nsh
-        if nsh:
-            mtu = self.config.mtu + encapsulation.NSH_BYTES
-            pair = PortPair.launch(guest.host, spec.name, ports, mtu)
-            self.port_pairs[spec.name] = pair
-            if kind.peer_needs_xdp(spec.knobs):
-                attach_pass(guest.host, [pair.inside])
+        chain = encapsulation.correlation(self.scenario)
+        nsh = encapsulation.gets_nsh(spec, chain)
+        if chain == "nsh":
+            self._connect_ports(spec, guest, ports)
         attachment = Attachment(
             name=spec.name,
             interfaces=(FUNCTION_INTERFACE,) if nsh else ports,
@@ -165,6 +157,20 @@ class ScenarioDeployment:
             services=self.services,
         )
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
+
+    def _connect_ports(self, spec: FunctionSpec, guest: Guest, ports: tuple[str, str]) -> None:
+        """Connect a function to ports that carry NSH: by FUNCTION_INTERFACE if it takes NSH, else
+        behind an SFC proxy. The agent of the cloud has a proxy too, but Open vSwitch refuses its
+        flows (`actions are invalid with specified match`)."""
+        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        mtu = self.config.mtu + encapsulation.NSH_BYTES
+        if not kind.nsh_aware:
+            self.at_ports[spec.name] = SfcProxy.launch(guest.host, spec.name, ports, mtu)
+            return
+        pair = PortPair.launch(guest.host, spec.name, ports, mtu)
+        self.at_ports[spec.name] = pair
+        if kind.peer_needs_xdp(spec.knobs):
+            attach_pass(guest.host, [pair.inside])
 
     def _equip(self, name: str, guest: Guest, tools: tuple[str, ...]) -> None:
         """Remove what an earlier scenario left in the guest, then bring the tools that it lacks."""

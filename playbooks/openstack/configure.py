@@ -28,8 +28,9 @@ FOLDERS = (
     *("private/etc/openvswitch", "tacker/vim/fernet_keys", "tacker/vnfpackages", "tacker/csar"),
 )
 """Of the state, at the beginning."""
-NODE_FOLDERS = ("nova/instances", "neutron", "lock", "private/etc/libvirt")
-NODE_FOLDERS += ("private/etc/openvswitch",)
+NODE_FOLDERS = (
+    *("nova/instances", "neutron", "lock", "private/etc/libvirt", "private/etc/openvswitch"),
+)
 """Of the state of a further node, at the beginning."""
 HEAT_ENVIRONMENT = Path("/etc/heat/environment.d/default.yaml")
 
@@ -89,8 +90,8 @@ def configure(layout: Layout) -> Path:
             (layout.of_node(number) / folder).mkdir(parents=True, exist_ok=True)
         etc = layout.etc_of_node(number)
         write("nova.conf", etc / "nova-compute.conf", databases=False, **own)
-        for template in ("neutron.conf", "ml2.ini", "libvirtd.conf"):
-            write(template, etc / template, **own)
+        for name in ("neutron.conf", "ml2.ini", "libvirtd.conf"):
+            write(name, etc / name, **own)
         write("qemu.conf", layout.of_node(number) / "private/etc/libvirt/qemu.conf")
     write("clouds.yaml", layout.clouds)
     (layout.etc / "rabbitmq-env.conf").write_text("")

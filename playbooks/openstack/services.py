@@ -64,8 +64,10 @@ def of_node(name: str, number: int) -> str:
 def _node(layout: Layout, number: int) -> tuple[Service, ...]:
     """A further node: a hypervisor with a switch and its agent, in namespaces of its own."""
     state = str(layout.of_node(number))
-    holder = ("unshare", "--net", "--mount", "--uts", "--propagation", "private")
-    holder += ("sh", str(SOURCES / "node.sh"), state, str(number), node_name(number))
+    holder = (
+        *("unshare", "--net", "--mount", "--uts", "--propagation", "private"),
+        *("sh", str(SOURCES / "node.sh"), state, str(number), node_name(number)),
+    )
     served = (*_switch(), _taps(), _libvirtd(layout, number), *_compute(layout, number))
     return (
         Service(of_node("node", number), holder),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sfcperf.counts import count_text
@@ -107,7 +108,7 @@ class Start:
         nodes.open_services(self._layout)
         self._supervisor.start(*(of_node("node", number) for number in self._further))
         for number in self._further:
-            self._wait(of_node("node", number), lambda n=number: nodes.is_there(n))
+            self._wait(of_node("node", number), partial(nodes.is_there, number))
             nodes.connect(self._layout, number)
             database = "/etc/openvswitch/conf.db"
             make = ("sh", "-c", f"test -e {database} || ovsdb-tool create {database}")

@@ -16,7 +16,14 @@ from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.compute.servers import Machine
-from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, PREFIX_LENGTH, ChainPlan
+from sfcperf.drivers.openstack.model.specs import (
+    DATA,
+    EGRESS,
+    INGRESS,
+    PREFIX_LENGTH,
+    ChainPlan,
+    Correlation,
+)
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.resources import operations
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
@@ -113,7 +120,7 @@ def chain(
     # First, because a pair cannot be removed while its group is in a chain.
     unchain(context)
     groups = each(
-        *(lambda n=name: _group(cloud, machines[n], n in plan.nsh_aware) for name in plan.functions)
+        *(lambda n=name: _group(cloud, machines[n], plan.correlation) for name in plan.functions)
     )
     fields = classifier_of(plan, machines)
     network, run = cloud.connection.network, context.names.run
@@ -140,11 +147,12 @@ def unchain(context: LifecycleContext) -> None:
             operations.delete(context.cloud, kind, name, found)
 
 
-def _group(cloud: Cloud, machine: Machine, nsh: bool) -> str:
+def _group(cloud: Cloud, machine: Machine, correlation: Correlation) -> str:
     """Make the port pair of a function's machine and the pair's group; return the id of the group.
-    `nsh`: whether the function gets NSH frames. The correlation of a pair cannot be changed, so a
-    pair that was made for the other encapsulation is replaced."""
+    With NSH, the pair gets NSH frames; without, plain IP. The correlation of a pair cannot be
+    changed, so a pair that was made for the other encapsulation is replaced."""
     network, name = cloud.connection.network, machine.plan.name
+    nsh = correlation == "nsh"
     parameters = {"correlation": "nsh"} if nsh else {}
     for pair in operations.find(cloud, Kind.PAIR, name):
         if (dict(pair.service_function_parameters or {}).get("correlation") == "nsh") != nsh:

@@ -116,7 +116,5 @@ class ChainPlan:
     symmetric: bool
     """Whether replies cross the same functions in reverse order."""
     correlation: Correlation = "mpls"
-    nsh_aware: frozenset[str] = frozenset()
-    """Functions that get NSH frames, by the names of their machines."""
     any_address: bool = False
     """Whether packets enter the chain whatever their addresses, unless `match` names some."""

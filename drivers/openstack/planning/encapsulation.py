@@ -1,7 +1,7 @@
 """Which encapsulation networking-sfc uses towards the functions of a chain: NSH or MPLS.
 
-With NSH (`correlation: nsh`), NSH-aware functions get NSH frames, and the agent's SFC proxy gives
-the others plain IP. With MPLS, all functions get plain IP.
+With NSH (`correlation: nsh`), NSH-aware functions get NSH frames, and an SFC proxy in their VMs
+gives the others plain IP. With MPLS, all functions get plain IP.
 """
 
 from __future__ import annotations

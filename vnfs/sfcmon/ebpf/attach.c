@@ -91,7 +91,7 @@ int attach_ports(void)
 		int error = bpf_map_update_elem(map, index, &ports[attached].settings, BPF_NOEXIST);
 
 		if (!error)
-			error = tool_filter_attach(*index, TC_PRIORITY, program);
+			error = tool_filter_attach(*index, AT_INGRESS, TC_PRIORITY, program);
 		if (!error)
 			continue;
 		complain("cannot attach to tc of interface %d: %s", *index,
@@ -105,5 +105,5 @@ int attach_ports(void)
 void detach_ports(void)
 {
 	while (attached > 0)
-		tool_filter_detach(ports[--attached].index, TC_PRIORITY);
+		tool_filter_detach(ports[--attached].index, AT_INGRESS, TC_PRIORITY);
 }

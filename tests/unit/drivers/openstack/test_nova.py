@@ -199,18 +199,18 @@ class TestChains:
         assert b.api.count("POST", "/port_pair_groups") == 3
 
     def test_a_pair_is_made_anew_for_the_other_encapsulation(self, bench: Start) -> None:
-        """Pairs of functions that get plain IP in both chains stay."""
+        """In a chain with the same one, it stays."""
         b = bench()
         life = NovaLifecycle(b.context)
         plan, machines = chain_of(b, 1, 2)
-        aware = replace(plan, correlation="nsh", nsh_aware=frozenset(plan.functions[:1]))
-        for each, correlation in ((aware, "nsh"), (plan, "mpls"), (plan, "mpls"), (aware, "nsh")):
-            assert life.chain(each, machines)["correlation"] == correlation
+        nsh = replace(plan, correlation="nsh")
+        for each in (nsh, plan, plan, nsh):
+            assert life.chain(each, machines)["correlation"] == each.correlation
             assert self._groups(b) == ["01", "02"]
             pairs = sorted(b.api.things["sfc/port_pairs"].values(), key=lambda pair: pair["name"])
             asked = [pair["service_function_parameters"].get("correlation") for pair in pairs]
-            assert asked == ["nsh" if each is aware else None, None]
-        assert b.api.count("POST", "/port_pairs") == 4
+            assert asked == (["nsh", "nsh"] if each is nsh else [None, None])
+        assert b.api.count("POST", "/port_pairs") == 6
 
     def test_another_classifier_is_another_chain(self, bench: Start) -> None:
         b = bench()
