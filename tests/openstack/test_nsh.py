@@ -30,7 +30,7 @@ def run(lab: CloudLab) -> list[Any]:
     for trial in trials:
         assert trial.deployment["traversal"]["proven"], lab.said
         if trial.label == "ping":
-            received = {sample.metric: sample.value for sample in trial.samples}
+            received = {sample["metric"]: sample["value"] for sample in trial.samples}
             assert received.get("loss_ratio", 0) == 0, trial
     assert lab.run("clean") == 0
     assert "nothing to clean" in lab.said
@@ -47,7 +47,7 @@ def service_indexes(pcap: Path) -> set[str]:
 def test_a_chain_of_both_kinds_of_functions(
     cloud: Connection, new_lab: Callable[..., CloudLab]
 ) -> None:
-    """The forwarder gets NSH, and the firewall plain IP from the agent's SFC proxy. The same VMs
+    """The forwarder gets NSH, and the firewall plain IP from the SFC proxy in its VM. The same VMs
     then make a chain with MPLS, in which both get plain IP."""
     document = workflow(cloud.config.name)
     document["vnfs"]["fw"] = {"type": "firewall"}
