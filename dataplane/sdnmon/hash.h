@@ -9,7 +9,8 @@
 
 #include <linux/types.h>
 
-/* Apply the finalizer of MurmurHash3 to a sum. Returns the hash. */
+/* Apply the finalizer of MurmurHash3 to the sum of MULTILINEAR: key 0 + each word of the flow times
+ * its key, which the callers compute. Returns the hash. */
 static inline __attribute__((always_inline)) __u64 sdnmon_finish(__u64 sum)
 {
 	sum = (sum ^ sum >> 33) * 0xff51afd7ed558ccdULL;

@@ -77,7 +77,7 @@ def rows(
         times = _times(batch.column(kind.time))
         for (trial_id, at_ns, *others), at in zip(zip(*columns, strict=True), times, strict=True):
             if trial_id not in ends:
-                ends[trial_id] = _end(path, trials.get(trial_id), common)
+                ends[trial_id] = _shared(path, trials.get(trial_id), common)
             end, begin_ns = ends[trial_id]
             number = numbers[trial_id]
             numbers[trial_id] = number + 1
@@ -85,7 +85,7 @@ def rows(
             yield trial_id, number, f'{{"@timestamp":"{at}Z",{members},{end}'
 
 
-def _end(
+def _shared(
     path: Path,
     record: TrialRecord | None,
     common: Callable[[TrialRecord], Mapping[str, Any]],
@@ -97,7 +97,8 @@ def _end(
         raise damaged("it has a row of a trial that is not in trials.jsonl", str(path))
     begin = datetime.fromisoformat(record.started_at)
     text = json.dumps(common(record), separators=(",", ":"), allow_nan=False)
-    # The time is known to a microsecond; a float of nanoseconds would be rounded.
+    # Without the "{": members of the row itself come first. The time is known to a microsecond; a
+    # float of nanoseconds would be rounded.
     return text[1:], round(begin.timestamp() * 1e6) * 1000
 
 

@@ -10,6 +10,10 @@ from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES, MAX_VALUES
 
+MAX_WORKFLOW_BYTES = 8 << 20
+"""Largest size of a workflow in a package. A user's file has at most 1 MiB, but the run folder's
+copies are indented, and their characters beyond ASCII are escaped."""
+
 
 def read_json(path: Path, where: str, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
     """Read the document in a file. Raises InputError, which names the file as `where`."""

@@ -62,9 +62,11 @@ class Activity:
     duration_s: tuple[float, float]
     """Shortest and longest session."""
     sessions_per_minute: int
+    """Sessions of all actors together, per minute of the trace; a trace has at least one."""
     spoofed: bool = False
-    """Whether the packets have source addresses that no actor has. They go to the web server, by
-    which they are labelled."""
+    """Whether the packets have random source addresses, so that the actor's address does not tell
+    their label. They must be TCP to WEB_PORT of the web server: such packets get this label, in
+    both directions, if their other address is of no actor."""
 
 
 def _rate(setting: Setting, low: int, high: int) -> tuple[int, int]:

@@ -160,8 +160,10 @@ def _with_room(
     code: Sequence[Sequence[Instruction]],
     most_bytes: int,
 ) -> dict[str, int]:
-    """Return the bits that each field gets, its gap included. Narrow fields get ROOM_BITS, those
-    that are used most first, as long as there is room."""
+    """Return the bits that each field gets, with the gap behind it. A field narrower than ROOM_BITS
+    gets so many, the most used first, if the metadata then still fit into `most_bytes`: fewer other
+    fields are then within a read of 64 bits at its place. The `fixed` ones, which `_placed` puts
+    last, get no gap."""
     uses = Counter(name for block in code for instruction in block for name in instruction.uses)
     room, spare = dict(bits), 8 * most_bytes - sum(bits.values())
     for name in sorted(bits.keys() - set(fixed), key=lambda name: (-uses[name], name)):

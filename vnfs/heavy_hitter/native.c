@@ -85,7 +85,7 @@ static struct engine *native_create(const struct settings *settings, unsigned in
 	struct engine *engine = calloc(1, sizeof(*engine));
 	int status = engine ? 0 : -1;
 
-	(void)number;
+	(void)number; /* only swx needs it, for names */
 	if (engine) {
 		engine->settings = *settings;
 		status = create_known(engine);

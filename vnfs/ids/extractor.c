@@ -88,7 +88,8 @@ static void begin(struct extractor *extractor, struct flow *flow, const struct p
 	accumulator_reset(&flow->early);
 }
 
-/* Is the flow counted for its client: did it begin in this pane, and has it had no record? */
+/* Is the flow in `sources`, among those that its client has begun in this pane and that have had
+ * no early record? Only such a flow may be removed from there. */
 static bool is_unreported(const struct extractor *extractor, const struct flow *flow)
 {
 	return extractor->settings.early_flows && !flow->early_made &&

@@ -41,7 +41,7 @@ static void take(struct tpacket2_hdr *frame)
 	counter_add(&seen, 1);
 }
 
-/* Take frames until the ring is empty. */
+/* Take frames until the ring is empty or the observer is to stop. */
 static void take_all(void)
 {
 	struct tpacket2_hdr *frame;

@@ -43,11 +43,12 @@ class RemovalFailure:
     """A resource that could not be removed."""
 
     what: str
-    """Kind and name of the resource, for messages."""
+    """What could not be removed, for messages: as a rule kind, name and id of a resource."""
     why: str
     hint: str | None = None
     no_answer: bool = False
-    """Whether the service gave no usable answer until the retries were over."""
+    """Whether the service gave no usable answer until the retries were over. It then gets no
+    further requests."""
 
     @classmethod
     def of(cls, what: str, error: SfcperfError) -> Self:

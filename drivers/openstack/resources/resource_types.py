@@ -110,9 +110,10 @@ def _delete_network(cloud: Cloud, found: Any) -> None:
 
 
 def _servers(cloud: Cloud, names: Collection[str]) -> Iterable[Any]:
-    """List the servers whose names begin with what all these names begin with, except deleted
-    ones."""
-    # The filter is a regular expression, of which some novas (26 too) find nothing by `a|b`.
+    """List the servers whose names begin with the common prefix of `names`, except deleted ones.
+    Others may be among them: `_filtered` leaves those out."""
+    # The filter is a regular expression. It cannot list the names, because some releases of nova
+    # (26 among them) find nothing by `a|b`.
     pattern = f"^{commonprefix(list(names))}"  # noqa: RUF071 - not of paths
     listed = cloud.connection.compute.servers(details=True, name=pattern)
     return (server for server in listed if server.status not in ("DELETED", "SOFT_DELETED"))

@@ -54,8 +54,9 @@ class Iperf3Test:
         )
 
     def run(self, deployment: Deployment, raw_dir: Path) -> tuple[Iperf3Output, EndpointLosses]:
-        """Run the client. Returns its report and what the endpoints lost meanwhile. Raises
-        MeasurementError when iperf3 does not get through the chain."""
+        """Run the client. Return its report and what the endpoints lost meanwhile. Raises
+        MeasurementError when iperf3 fails or does not end in time, its report cannot be read, or an
+        endpoint lacks its interface."""
         before = EndpointLosses.read(deployment)
         output = self._client(deployment, raw_dir)
         losses = EndpointLosses.read(deployment).since(before)

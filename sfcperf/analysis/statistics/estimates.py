@@ -135,14 +135,15 @@ def _why_withheld(values: Sequence[float], tick: float | None, counted: EventCou
 
 
 def _median_withheld(values: Sequence[float], rules: Rules, counted: EventCounts | None) -> str:
-    """Say what forbids an interval of the median; empty if nothing does. Homogeneous shares need no
-    minimum of trials: the interval of their packets stands alone."""
+    """Say what forbids an interval of the median; empty if nothing does. A share whose counts are
+    homogeneous (`EventCounts`) needs no minimum of trials: with too few for `median_interval`,
+    `pooled_interval` makes an interval from all their packets or requests alone."""
     least = fewest_for_median(rules.per_look)
     if len(values) >= least or (counted is not None and counted.is_homogeneous):
         return ""
     return (
         f"an interval of the median at {100 * rules.per_look:.4g} % needs {least} trials; there "
-        f"{'is' if len(values) == 1 else 'are'} {len(values)}"
+        f"are {len(values)}"
     )
 
 

@@ -197,8 +197,9 @@ class TrialGroupRunner:
 
 
 def _failed_before(file: Path) -> list[FailedAttempt]:
-    """Read a trial's file of failed attempts: those before the one in which the run was killed.
-    Empty if there is no file."""
+    """Read which attempts at a trial failed in earlier sessions, which were killed before the trial
+    was recorded. Empty if there is no file. An incomplete last line is cut off the file, because
+    further lines are appended to it."""
     jsonl.cut_incomplete_line(file)
     rows = jsonl.read(file)
     return [read_record(FailedAttempt, row, f"{file}:{line}") for line, row in rows]

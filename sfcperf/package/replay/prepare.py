@@ -10,6 +10,7 @@ from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 from sfcperf.package import layout
 from sfcperf.package.opened import Package
+from sfcperf.package.read_json import MAX_WORKFLOW_BYTES
 from sfcperf.package.replay.describe import workflow_lines
 from sfcperf.package.replay.packaged import PackagedModule, listed_files, packaged_modules
 from sfcperf.package.replay.prepared import PreparedReplay
@@ -20,10 +21,6 @@ from sfcperf.results.store import RunFile, RunStore
 from sfcperf.workflow.document.reader import parse
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
-
-_MAX_BYTES = 8 << 20
-"""Largest size of a packaged workflow. A user's file has at most 1 MiB, but the run folder's copy
-is indented."""
 
 
 def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> PreparedReplay:
@@ -64,7 +61,7 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
 def _document(packaged: RunStore) -> Mapping[str, Any]:
     """Read the workflow as the packaged run executed it. Raises InputError."""
     path = packaged.folder / RunFile.WORKFLOW_APPLIED
-    content = read_input(path, "the packaged workflow", max_bytes=_MAX_BYTES)
+    content = read_input(path, "the packaged workflow", max_bytes=MAX_WORKFLOW_BYTES)
     try:
         document = parse(content.decode(), path.name)
     except UnicodeDecodeError as error:

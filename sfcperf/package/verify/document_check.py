@@ -10,13 +10,12 @@ from pathlib import Path
 from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package, problem_of
-from sfcperf.package.read_json import read_json
+from sfcperf.package.read_json import MAX_WORKFLOW_BYTES, read_json
 from sfcperf.results import jsonl
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY, TrialRows
-from sfcperf.workflow.document.reader import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
 _DOCUMENTS = {**SCHEMAS, RunFile.WORKFLOW: "workflow", RunFile.WORKFLOW_APPLIED: "workflow"}
@@ -69,11 +68,12 @@ def run_findings(store: RunStore) -> list[str]:
 
 
 def _file_findings(path: Path, schema: str) -> list[str]:
-    """Return the first thing that is wrong with a document of a run; empty if nothing is."""
+    """Return what is first wrong with a document of a run, as a list of one finding; an empty list
+    if nothing is."""
     # Run folder and file: what a message names.
     where = "/".join(path.parts[-2:])
     try:
-        # A workflow has a smaller limit: `load` refuses a larger one, so that no run can have it.
+        # Workflows have a limit of their own, the same as in a replay.
         most = MAX_WORKFLOW_BYTES if schema == "workflow" else MAX_DOCUMENT_BYTES
         problem = problem_of(schema, read_json(path, where, max_bytes=most))
     except InputError as error:

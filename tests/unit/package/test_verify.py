@@ -24,6 +24,7 @@ from support.records.packages import (
     unpacked,
     write_zip,
 )
+from support.records.runs import build_run
 from support.schemas import validator
 
 from sfcperf.errors import InputError
@@ -31,7 +32,10 @@ from sfcperf.package.read_json import parse_json
 from sfcperf.package.readme import readme_text
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import Verification, verify
+from sfcperf.package.verify.document_check import run_findings
 from sfcperf.package.verify.hashes import check_hashes
+from sfcperf.results.store import RunFile
+from sfcperf.workflow.document.reader import MAX_BYTES
 
 RUN = "runs/run-1"
 
@@ -274,3 +278,17 @@ def test_nothing_of_a_package_is_imported_or_run(package: Path, tmp_path: Path) 
     assert b"module evil 1.0: in the package, not used, not imported" in done.stdout
     assert b"Nothing was executed." in done.stdout
     assert not trace.exists()
+
+
+def test_a_workflow_may_be_larger_in_a_run_than_a_users_file(tmp_path: Path) -> None:
+    """The copies in the run folder are indented, and escape what is not ASCII."""
+    store = build_run(tmp_path / "run")
+    changes = {f"vnfs.fwd.knobs.k{number}": "é" * 200 for number in range(50)}
+    for name in (RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED):
+        file = store.folder / name
+        presets = {f"p{number}": changes for number in range(32)}
+        document = {**json.loads(file.read_text()), "presets": presets}
+        file.write_text(json.dumps(document, indent=2))
+        users = json.dumps(document, ensure_ascii=False).encode()
+        assert len(users) < MAX_BYTES < file.stat().st_size
+    assert run_findings(store) == []
