@@ -118,8 +118,8 @@ class LoadGenerator(ABC):
         still arrive.
 
         `raw_dir` is a folder of this load alone. A tool that supports only certain durations uses
-        the next longer one of these. A sender that is too slow is no error: it sends what it can for that
-        duration, and no longer.
+        the next longer one of these. A sender that is too slow is no error: it sends what it can
+        for that duration, and no longer.
         """
 
     @abstractmethod
