@@ -221,7 +221,8 @@ static int read_route(struct words *words, struct tables *tables)
 	return no_more(words);
 }
 
-/* Read a rule. It is added as a whole, because only then all of its condition is known. */
+/* Read a rule. It is added at the end of its line: its conditions, in any order, decide only
+ * together how many masked tuples it becomes, and under which masks. */
 static int read_rule(struct words *words, struct tables *tables)
 {
 	struct rule_text rule = { 0 };

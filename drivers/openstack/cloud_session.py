@@ -293,9 +293,10 @@ class CloudSession:
 
 
 def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:
-    """Whether probes send packets with addresses that are not the endpoints'. `networks`: those of
-    the client; None: the run did not make the client. Raises DeploymentError where the cloud would
-    drop such packets."""
+    """Whether the chain has to take packets of any address, because probes send some with addresses
+    that are not the endpoints'. `networks`: the run's, if it made the client; None: the client is
+    an existing machine, and the run cannot say what its port lets through. Raises DeploymentError
+    where the cloud would drop such packets: the data network has port security."""
     probes = {name for spec in scenario.probes for name in spec.plugins}
     sending = sorted(name for name in probes if plugins.load("probe", name).other_addresses)
     if sending and networks is not None and networks.data_id in networks.security_groups:

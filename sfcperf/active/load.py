@@ -108,7 +108,7 @@ class LoadGenerator(ABC):
 
     @abstractmethod
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start what must be there before the first load."""
+        """Start what must be there before the first load. `raw_dir` is the trial's folder."""
 
     @abstractmethod
     def offer(
@@ -117,9 +117,9 @@ class LoadGenerator(ABC):
         """Offer one load, evenly spread over `duration_s`, and return when no packet of it can
         still arrive.
 
-        `raw_dir` is a folder of this load alone. A tool that supports certain durations only takes
-        the next longer one. A sender that is too slow is no error: it sends what it can for that
-        duration, and no longer.
+        `raw_dir` is a folder of this load alone. A tool that supports only certain durations uses
+        the next longer one of these. A sender that is too slow is no error: it sends what it can
+        for that duration, and no longer.
         """
 
     @abstractmethod

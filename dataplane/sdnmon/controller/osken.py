@@ -144,7 +144,10 @@ def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> S
 
 
 def _load(manager: Any, module: str) -> None:
-    """Load an application of os-ken from a module. Raises InputError."""
+    """Register the application of os-ken that a module has. Raises InputError if the module cannot
+    be imported or has none."""
+    # `load_app` only imports the module and finds the application. `load_apps` registers it, but
+    # would pass over a module without one, and say nothing.
     try:
         found = manager.load_app(module)
     except Exception as error:

@@ -266,15 +266,17 @@ class Crashes:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts about one run of a side."""
+    """Facts about one run of a side. If the side is a variant, only its trials are counted."""
 
     run_id: str
     started_at: str
+    """ISO 8601, UTC."""
     status: str
+    """Of the run (RunStatus)."""
     trials: Mapping[str, int]
-    """Status -> number of trials of this side."""
+    """Status of a trial (TrialStatus) -> number of such trials, without warm-up."""
     attempts: AttemptCounts = NO_ATTEMPTS
-    """Attempts at trials of this side, warm-up included."""
+    """Attempts at trials, warm-up included."""
 
 
 @dataclass(frozen=True)

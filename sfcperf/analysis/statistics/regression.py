@@ -134,9 +134,10 @@ _NOTHING = 1e-13
 def _half_width(
     slope: float, dx: Array, without: Array, confidence: float, by_round: bool
 ) -> float | None:
-    """Return the half-width of the slope's interval; None if one of the slopes is undefined.
-    `without`: the slopes without each group, as `_slopes_without` returns them; `by_round`: whether
-    the groups are rounds (else trials). `fit_line` has the sources."""
+    """Return the half-width of the slope's interval; None if one of the slopes is undefined. `dx`:
+    the deviations of x from its mean; `without`: the slopes without each group, as
+    `_slopes_without` returns them; `by_round`: whether the groups are rounds (else trials).
+    `fit_line` has the sources."""
     import numpy as np
 
     count = len(without)
@@ -144,10 +145,11 @@ def _half_width(
     if not isfinite(squares):
         return None
     if by_round:
-        # If every round has all levels, the slope is the mean of the rounds' slopes, and this is
-        # Student's t of that mean: exact for normal trials.
+        # The root is the jackknife's standard error. If every round has the same x, the slope is
+        # the mean of the rounds' slopes, and this is Student's t of that mean: exact for normal
+        # trials.
         return t_quantile(count - 1, confidence) * sqrt(squares * (count - 1) / count)
-    # The sum of squares itself is HC3's variance.
+    # HC3's variance is the sum itself, without the jackknife's factor (count - 1) / count.
     return t_quantile(_freedom(dx), confidence) * sqrt(squares)
 
 

@@ -144,8 +144,9 @@ class Link:
         return session
 
     async def signal(self, session: Session, number: int) -> None:
-        """Send a signal to the command's process. Raises MeasurementError when the host does not
-        answer."""
+        """Send a signal to the command's process, not to its children. Nothing happens if it has
+        ended: `began` tells it from a later process with the same pid. A lost connection is no
+        error either (`_tell`). Raises MeasurementError when the guard does not answer in time."""
         try:
             await self._tell(f"signal {number} {session.pid} {session.began}")
         except TimeoutError as error:

@@ -139,12 +139,15 @@ def run_or_resume(
 
 
 def _spec(prepared: PreparedReplay, kept: Path, options: ReplayOptions, folder: Path) -> ReplaySpec:
-    """Put together what the child is told. Its answer goes to a file in `folder`."""
+    """Return what the child process that runs the replay is told, in values that JSON has. It
+    writes the path of its run folder to the file `answer` in `folder`. `kept`: what
+    `keep_for_later` returned."""
     document = document_text(prepared.workflow)
     return ReplaySpec(
         document=document,
         sha256=digest(document),
         source=dict(prepared.source),
+        # Resolved, because the child compares resolved paths of VNF descriptors with it.
         kept=str(kept.resolve()),
         base=prepared.base,
         files=dict(prepared.files),

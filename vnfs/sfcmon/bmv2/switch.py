@@ -47,10 +47,12 @@ def version() -> str:
 
 
 class Bmv2Switch:
-    """A switch in a network namespace that has no address but loopback's. `launch` makes it.
+    """A switch in a network namespace. `launch` makes it.
 
-    P4Runtime listens at a socket in the host's folder. `address` names it by way of the process,
-    because a socket's path may not be longer than 107 bytes. Thrift listens in the namespace.
+    The namespace must have no address but loopback's: Thrift listens at all its addresses, and asks
+    for no password. P4Runtime listens at a Unix socket in the host's folder. `address` is
+    /proc/PID/cwd/NAME instead of the socket's path, which may be longer than the 107 bytes that a
+    socket's path may have.
     """
 
     def __init__(self, host: NamespaceHost, process: Process, address: str, log: Path) -> None:
@@ -67,7 +69,7 @@ class Bmv2Switch:
 
         `interfaces`: by the number of the port, which says of what kind it is
         (vnfs/sfcmon/p4/README.md). `device`: P4Runtime's device_id. Raises EnvironmentLacks,
-        DeploymentError.
+        DeploymentError, and MeasurementError when ethtool fails or the switch cannot be started.
         """
         binary = requirement().demand()
         for interface in interfaces.values():

@@ -60,8 +60,9 @@ class Commands:
             return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
 
     def classify(self, model: str, at_once: bool = False) -> Mapping[str, Any]:
-        """Classify with the model in a folder from now on; return when records are read. `at_once`:
-        do not warm up the JVM first."""
+        """Classify with the model in a folder from now on. Return an empty object once the query
+        has begun to read records. `at_once`: do not warm up the JVM first, because records wait
+        already."""
         self._stream.classify(Path(model), at_once=at_once)
         return {}
 
