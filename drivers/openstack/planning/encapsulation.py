@@ -24,7 +24,8 @@ NSH_BYTES = 24 + 14
 """Bytes that NSH adds to an IP packet on the wire between switch and function: NSH of MD type 1 and
 the inner Ethernet header."""
 FIRST_SI = 255
-"""SI at the first function of a path, in both directions."""
+"""SI with which networking-sfc sends packets to the first function of a path, in both
+directions."""
 PLAIN_IP = 'set "/chain/encapsulation" to "mpls": functions then get plain IP'
 
 

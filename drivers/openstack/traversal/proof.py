@@ -18,7 +18,6 @@ from pathlib import Path
 from sfcperf import waiting
 from sfcperf.dataplane import binaries
 from sfcperf.dataplane.nsh import ETHERTYPE as NSH
-from sfcperf.drivers.openstack.planning.encapsulation import FIRST_SI
 from sfcperf.drivers.openstack.traversal import captures
 from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
 from sfcperf.drivers.openstack.traversal.evaluation import (
@@ -121,9 +120,10 @@ class _Prover:
         self._match: Match = scenario.chain.match
         here, there = (Side(macs[end.name], end.address, 0) for end in self._ends)
         self._sides = sides(self._match, here, there)
-        forward = tuple(_step(number, function) for number, function in enumerate(functions))
+        first_si = scenario.chain.initial_si
+        forward = tuple(_step(first_si - n, function) for n, function in enumerate(functions))
         back = tuple(
-            _step(number, function, back=True) for number, function in enumerate(functions[::-1])
+            _step(first_si - n, function, back=True) for n, function in enumerate(functions[::-1])
         )
         self._steps = (forward, () if scenario.chain.reverse == "bypass" else back)
         self.points = [
@@ -167,13 +167,13 @@ class _Prover:
         return _Attempt(paths, (forward, reverse))
 
 
-def _step(number: int, function: ServiceFunction, *, back: bool = False) -> PathStep:
-    """Return the step of the `number`-th function on a path, from 0 on. In both directions,
-    networking-sfc numbers functions from FIRST_SI downwards, those in plain IP too."""
+def _step(si: int, function: ServiceFunction, *, back: bool = False) -> PathStep:
+    """Return the step of a function on a path. `si`: that of its place; networking-sfc numbers
+    functions downwards in both directions, those in plain IP too."""
     entry, exit_ = function.interfaces[0], function.interfaces[-1]
     if back:
         entry, exit_ = exit_, entry
-    return PathStep(function.name, entry, exit_, FIRST_SI - number if function.nsh_aware else None)
+    return PathStep(function.name, entry, exit_, si if function.nsh_aware else None)
 
 
 def _expected(
