@@ -10,9 +10,10 @@ from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES, MAX_VALUES
 
-MAX_WORKFLOW_BYTES = 8 << 20
+MAX_WORKFLOW_BYTES = 3 << 20
 """Largest size of a workflow in a package. A user's file has at most 1 MiB, but the run folder's
-copies are indented, and their characters beyond ASCII are escaped."""
+copies are indented, and their characters beyond ASCII are escaped. Larger ones take longer to check
+than `verify` may."""
 
 
 def read_json(path: Path, where: str, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:

@@ -52,9 +52,10 @@ def function(
     kind: str = "router",
     *,
     host: NamespaceHost | None = None,
-    interfaces: tuple[str, ...] = ("eth0", "eth1"),
+    interfaces: tuple[str, ...] | None = None,
 ) -> ServiceFunction:
-    """One VNF of a chain, `router-2` at position 2."""
+    """One VNF of a chain, `router-2` at position 2. A forwarder takes NSH, by one interface."""
+    nsh_aware = kind == "forwarder"
     return ServiceFunction(
         name=f"{kind}-{position}",
         vnf=kind,
@@ -62,8 +63,8 @@ def function(
         position=position,
         node="node1",
         host=host or cast(Any, None),
-        interfaces=interfaces,
-        nsh_aware=kind == "forwarder",
+        interfaces=interfaces or (("eth0",) if nsh_aware else ("eth0", "eth1")),
+        nsh_aware=nsh_aware,
         vcpus=(),
         counters=lambda: {},
         alive=lambda: None,

@@ -64,6 +64,12 @@ def test_who_is_seen_in_plain_ip() -> None:
         assert (only.mode, only.samples, only.reports) == ("source-sink", True, True)
 
 
+def test_who_takes_nsh_is_seen_at_two_ports() -> None:
+    """In a VM, two ports lead to the function's own interface."""
+    (only,) = place(chain([function(1, "forwarder", interfaces=("in", "out"))]), "forward")
+    assert (only.ingress, only.egress) == ("in", "out")
+
+
 def test_chains_that_cannot_be_seen() -> None:
     assert place(chain([]), "forward") == []
     with pytest.raises(MeasurementError, match="none of the chain's VNFs: those of type forwarder"):
