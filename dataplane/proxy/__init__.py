@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfcperf.dataplane.port_pair import ip_batch, kernel_hint
+from sfcperf.dataplane.port_pair import PortSettings, kernel_hint
 from sfcperf.dataplane.stats_process import StatsProcess
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
@@ -16,6 +16,7 @@ class SfcProxy(StatsProcess):
 
     binary: ClassVar[str] = "sfc-proxy"
 
+    _settings: PortSettings
     _merging: Merging
 
     @classmethod
@@ -24,18 +25,18 @@ class SfcProxy(StatsProcess):
         bytes of a packet behind the Ethernet header: the NSH with all that follows it. Raises
         DeploymentError, EnvironmentLacks."""
         failed = f"{name}: the SFC proxy at its ports does not start"
-        # A packet that the kernel has merged, or has yet to cut, cannot be put into NSH.
-        lines = [f"link set dev {port} mtu {mtu} gso_max_segs 1 up" for port in ports]
-        merging = Merging(host)
+        settings, merging = PortSettings(host, ports), Merging(host)
         try:
-            ip_batch(host, lines)
+            # A packet that the kernel has merged, or has yet to cut, cannot be put into NSH.
+            settings.set(mtu, "gso_max_segs 1")
             for port in ports:
                 merging.turn_off(port)
             proxy = cls.spawn(f"{name}-proxy", host, ["--ingress", ports[0], "--egress", ports[1]])
         except MeasurementError as error:
             merging.restore()
+            settings.restore()
             raise error.as_kind(DeploymentError, failed) from error
-        proxy._merging = merging
+        proxy._settings, proxy._merging = settings, merging
         try:
             proxy.wait_ready()
         except DeploymentError as error:
@@ -51,3 +52,4 @@ class SfcProxy(StatsProcess):
         MeasurementError."""
         super().stop()
         self._merging.restore()
+        self._settings.restore()

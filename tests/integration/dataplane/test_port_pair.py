@@ -141,6 +141,7 @@ def test_nothing_stays(lab: Lab) -> None:
     os.kill(bench.pair.pids()[0], signal.SIGKILL)
     assert eventually(lambda: bench.pair.problem() is not None)
     bench.function.stop()
+    bench.pair.stop()
     again = PortPair.launch(vm, "sf-2", ("eth-in", "eth-out"), MTU)
     again.stop()
     again.stop()
@@ -148,3 +149,4 @@ def test_nothing_stays(lab: Lab) -> None:
     for port in bench.vm:
         shown = vm.run(["tc", "filter", "show", "dev", port.interface, "ingress"], timeout_s=10)
         assert shown.text == ""
+        assert "mtu 1500" in ip("-n", space(vm), "link", "show", port.interface)

@@ -178,5 +178,7 @@ def test_nothing_stays(lab: Lab) -> None:
         for side in ("ingress", "egress"):
             argv = ["tc", "filter", "show", "dev", port.interface, side]
             assert vm.run(argv, timeout_s=10).text == ""
-        shown = vm.run(["ip", "link", "show", "dev", port.interface], timeout_s=10).text
+        shown = vm.run(["ip", "-d", "link", "show", "dev", port.interface], timeout_s=10).text
         assert "xdp" not in shown
+        assert "mtu 1500" in shown
+        assert "gso_max_segs 65535" in shown
