@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sfcperf.drivers.openstack.driver import OpenStackDriver
 from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
 from sfcperf.drivers.openstack.planning.machine_specs import most_machines, scenario_machines
 from sfcperf.drivers.openstack.planning.validation import data_prefix, validate
@@ -251,3 +252,27 @@ class TestValidation:
         hosts = {"node1": "a", "node2": "b", "node3": "c"}
         validate(scenarios(tmp_path, topology="${where}", factors=factors), config(hosts=hosts))
         validate(scenarios(tmp_path, topology="T3", factors={"length": [0, 1]}), config())
+
+
+@pytest.mark.parametrize(
+    ("encapsulation", "vnf", "said"),
+    [
+        ("auto", "forwarder", "nsh, because functions take it: fwd"),
+        ("auto", "router", "mpls, because no function takes NSH"),
+        ("nsh-eth", "router", "nsh, as requested"),
+        ("mpls", "forwarder", "mpls, as requested"),
+    ],
+)
+def test_the_choice_of_an_encapsulation_is_said(
+    tmp_path: Any, encapsulation: str, vnf: str, said: str
+) -> None:
+    """Not for chains without functions."""
+    changes = {
+        "vnfs": {"fwd": {"type": vnf}},
+        "chain": {
+            "functions": [{"vnf": "fwd", "count": "${length}"}], "encapsulation": encapsulation,
+        },
+        "factors": {"length": [0, 1]},
+    }  # fmt: skip
+    chosen = OpenStackDriver.choices({**vars(config())}, scenarios(tmp_path, **changes))
+    assert chosen == [f"encapsulation of s001: {said}"]
