@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -36,8 +35,8 @@ def telemetry(run_folder: Path, metric: str) -> dict[str, list[float]]:
 
 
 def test_source_transit_and_sink(cloud: Connection, new_lab: Callable[..., CloudLab]) -> None:
-    """In plain IP behind the SFC proxy, in NSH, and in plain IP: one VM each, in one chain. Each
-    has a delay of its own, or none; the captures in the guests say the same times."""
+    """In plain IP behind the SFC proxy, in NSH, and in plain IP: one VM each, in one chain. The
+    first has a known delay."""
     document = workflow(cloud.config.name)
     document["vnfs"] = {
         "slow": {"type": "delay", "knobs": {"delay_us": 20_000}},
@@ -48,33 +47,28 @@ def test_source_transit_and_sink(cloud: Connection, new_lab: Callable[..., Cloud
     document |= {
         "factors": {},
         "probes": [UDP, TCP],
-        "monitors": [
-            {"monitor": "pptmon", "rate_hz": 20},
-            {"monitor": "transit-time", "filter": ["greater", "1000"]},
-        ],
+        "monitors": [{"monitor": "pptmon", "rate_hz": 20}],
     }
     lab = new_lab(document)
     assert lab.run() in (0, 1), lab.said
     trials = RunStore(lab.run_folder).trials()
     assert {trial.status for trial in trials} <= {"valid", "untrusted"}, lab.said
     reported = telemetry(lab.run_folder, "processing_time_us")
-    captured = telemetry(lab.run_folder, "captured_processing_time_mean_us")
     assert set(reported) == {"slow-1", "fwd-1", "fw-1"}
     assert all(len(values) >= 20 for values in reported.values())
     assert 20_000 <= median(reported["slow-1"]) < 40_000
-    for name in ("slow-1", "fw-1"):
-        # Mean of some packets against the mean of all, on emulated CPUs.
-        ours, theirs = median(reported[name]), median(captured[name])
-        assert 0.3 < ours / theirs < 3, (name, ours, theirs)
 
 
 def test_fig6(new_lab: Callable[..., CloudLab], tmp_path: Path) -> None:
-    """As shipped, with its short preset."""
+    """As shipped, with its short preset: captures in the guest say the same times. One is of some
+    packets and the other of all, on emulated CPUs."""
     lab = new_lab({})
     asked = ("pptmon-fig6", "--profile", "openstack", "--results", str(tmp_path / "results"))
     settings = ("--set", "preset=short", "--set", "design.rounds=1")
     assert lab.run("run", *asked, *settings) in (0, 1), lab.said
     store = RunStore(lab.run_folder)
     assert {trial.status for trial in store.trials()} <= {"valid", "untrusted"}, lab.said
-    reported: dict[str, Any] = telemetry(lab.run_folder, "processing_time_us")
-    assert len(reported["fw-1"]) >= 20
+    reported = telemetry(lab.run_folder, "processing_time_us")["fw-1"]
+    captured = telemetry(lab.run_folder, "captured_processing_time_mean_us")["fw-1"]
+    assert len(reported) >= 20
+    assert 0.3 < median(reported) / median(captured) < 3, (median(reported), median(captured))
