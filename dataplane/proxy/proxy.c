@@ -66,8 +66,8 @@ static int load(void)
 	return 0;
 }
 
-/* Generic XDP: drivers differ in what else they need, and a function behind a proxy gets its packets
- * from the kernel anyway. */
+/* Generic XDP: drivers differ in what else they need, and a function behind a proxy gets its
+ * packets from the kernel anyway. */
 static int attach(void)
 {
 	const int wrap = bpf_program__fd(skeleton->progs.wrap);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-delay: a synthetic function with a known processing time, for judging monitors.
  *
- * The kernel routes packets into TUN devices, by direction; each is written back after the delay, and
- * the kernel routes it on. So packets pass the tc hooks on both sides, which they would not with a packet
- * socket. */
+ * The kernel routes packets into TUN devices, by direction; each is written back after the delay,
+ * and the kernel routes it on. So packets pass the tc hooks on both sides, which they would not
+ * with a packet socket. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
