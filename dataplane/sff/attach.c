@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Attaches sfc-sff's programs to interfaces, by XDP and tc. */
+#include <net/if.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -19,6 +20,8 @@
 static struct place {
 	int ifindex; /* 0: free */
 	int link; /* descriptor of the link by which `sff` is attached */
+	bool generic; /* by generic XDP */
+	char name[IF_NAMESIZE];
 } places[2 * SFF_PORTS];
 
 /* Return the place of an interface (0: the first free place), or NULL if there is none. */
@@ -30,17 +33,22 @@ static struct place *find(int ifindex)
 	return NULL;
 }
 
-int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
+int attach(struct sff_bpf *skeleton, const char *name, int ifindex, bool generic)
 {
+	int program = bpf_program__fd(skeleton->progs.sff), error;
 	struct place *place = find(ifindex);
-	int error;
 
 	if (place)
 		return 0;
 	place = find(0);
-	place->link = xdp_link(ifindex, bpf_program__fd(skeleton->progs.sff), XDP_FLAGS_DRV_MODE);
+	place->link = error = xdp_link(ifindex, program, XDP_FLAGS_DRV_MODE);
+	/* Drivers have many reasons to refuse, and a number for each. If another program is in the
+	 * way, generic XDP fails too. */
+	place->generic = error < 0 && generic;
+	if (place->generic)
+		place->link = xdp_link(ifindex, program, XDP_FLAGS_SKB_MODE);
 	if (place->link < 0) {
-		complain("cannot attach to %s: %s", name, xdp_attach_error(ifindex, place->link));
+		complain("cannot attach to %s: %s", name, xdp_attach_error(ifindex, error));
 		return -1;
 	}
 	error = tool_filter_attach(ifindex, AT_INGRESS, FILTER_PRIORITY,
@@ -51,6 +59,7 @@ int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
 		return -1;
 	}
 	place->ifindex = ifindex;
+	snprintf(place->name, sizeof(place->name), "%s", name);
 	return 0;
 }
 
@@ -68,4 +77,20 @@ void attach_only(const int *ifindexes, unsigned int count)
 		tool_filter_detach(place->ifindex, AT_INGRESS, FILTER_PRIORITY);
 		place->ifindex = 0;
 	}
+}
+
+void attach_report(FILE *out)
+{
+	const char *separator = "";
+
+	fputs("\"xdp\": {", out);
+	for (unsigned int i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (!places[i].ifindex)
+			continue;
+		fputs(separator, out);
+		json_string(out, places[i].name);
+		fputs(places[i].generic ? ": \"generic\"" : ": \"native\"", out);
+		separator = ", ";
+	}
+	fputs("}", out);
 }

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import signal
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 from sfcperf import retry
 from sfcperf.dataplane.stats_process import StatsProcess
-from sfcperf.errors import DeploymentError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.base import Host, Process
 
 BINARY = "sfc-sff"
 TAP_HEADER_BYTES = 16
 """Length of the header in front of a frame that goes round by the tap (entries.h)."""
-RELOAD_TIMEOUT_S = 5.0
+RELOAD_TIMEOUT_S = 15.0
+"""Long enough for a VM that is emulated on a busy machine."""
 _POLL_S = 0.0005
 
 
@@ -34,7 +36,7 @@ class SffProcess(StatsProcess):
         """Start sfc-sff with these tables (README.md) and wait until it forwards. Raises
         DeploymentError."""
         file = _tables_file(name, host)
-        file.write_text(tables)
+        _write(host, tables, file)
         running = cls.spawn(name, host, ["--tables", str(file)])
         try:
             running.wait_ready()
@@ -48,7 +50,7 @@ class SffProcess(StatsProcess):
         DeploymentError if it refuses them, has ended or does not answer, and MeasurementError if
         its counters cannot be read."""
         before = self.fresh()["loads"]
-        self._tables.write_text(tables)
+        _write(self._host, tables, self._tables)
         self._process.send_signal(signal.SIGHUP)
         event = None
 
@@ -80,6 +82,14 @@ class SffProcess(StatsProcess):
             name = f"hop_spi{hop['spi']}_si{hop['si']}"
             counters |= {name: hop["packets"], f"{name}_bytes": hop["bytes"]}
         return counters
+
+
+def _write(host: Host, tables: str, file: Path) -> None:
+    """Write the tables to a file of the host. Raises DeploymentError."""
+    with tempfile.TemporaryDirectory() as folder, errors_as(DeploymentError, MeasurementError):
+        local = Path(folder) / file.name
+        local.write_text(tables)
+        host.put(local, file)
 
 
 def _tables_file(name: str, host: Host) -> Path:

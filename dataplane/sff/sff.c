@@ -82,14 +82,15 @@ static int attach_all(const struct tables *tables, const int *interfaces, struct
 {
 	if (skeleton->rodata->tap_far) {
 		now->ifindexes[now->count++] = (int)skeleton->rodata->tap_far;
-		if (attach(skeleton, tables->tap_far, (int)skeleton->rodata->tap_far))
+		if (attach(skeleton, tables->tap_far, (int)skeleton->rodata->tap_far, false))
 			return -1;
 	}
 	for (int number = 0; number < SFF_PORTS; number++) {
 		if (!interfaces[number])
 			continue;
 		now->ifindexes[now->count++] = interfaces[number];
-		if (attach(skeleton, tables->ports[number].interface, interfaces[number]))
+		if (attach(skeleton, tables->ports[number].interface, interfaces[number],
+			   tables->ports[number].generic))
 			return -1;
 	}
 	return 0;
@@ -186,6 +187,8 @@ static void report_counters(bool print)
 
 	fprintf(out, "\"loads\": %lu, \"refused\": ", loads);
 	json_string(out, refused);
+	fputs(", ", out);
+	attach_report(out);
 	fputs(", ", out);
 	maps_report(skeleton, out);
 	stats_end(print);

@@ -61,12 +61,13 @@ static int read_trace(struct words *words, struct tables *tables)
 static int read_port(struct words *words, struct tables *tables)
 {
 	struct port_line line = { 0 };
-	long number, kind, mtu, xdp = 0, bypass = 0; /* kind: place in `kinds` */
+	long number, kind, mtu, xdp = 0, generic = 0, bypass = 0; /* kind: place in `kinds` */
 
 	if (take_number(words, "port", 1, SFF_PORTS - 1, &number) ||
 	    take_interface_name(words, "interface", line.interface) ||
 	    take_choice(words, "kind", kinds, &kind) || take_number(words, "mtu", 68, 9000, &mtu) ||
 	    (offers(words, "xdp") && take_choice(words, "xdp", answers, &xdp)) ||
+	    (offers(words, "generic") && take_choice(words, "generic", answers, &generic)) ||
 	    (offers(words, "unparsed") && take_choice(words, "unparsed", fates, &bypass)) ||
 	    no_more(words))
 		return -1;
@@ -80,6 +81,7 @@ static int read_port(struct words *words, struct tables *tables)
 					   line.interface);
 	line.port.kind = (__u8)(kind + SFF_PORT_ENDPOINT);
 	line.port.mtu = (__u16)mtu;
+	line.generic = generic;
 	line.port.flags = (xdp ? SFF_TAKES_XDP : 0) | (bypass ? SFF_BYPASS_UNPARSED : 0);
 	tables->ports[number] = line;
 	return 0;

@@ -10,6 +10,7 @@
 struct port_line {
 	char interface[IF_NAMESIZE]; /* "": there is no such port */
 	struct sff_port port; /* without ifindex */
+	bool generic; /* `generic yes`: generic XDP will do where the driver has no native XDP */
 };
 
 /* A line `path`. */

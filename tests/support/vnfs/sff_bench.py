@@ -18,9 +18,11 @@ from sfcperf.dataplane.sff.process import BINARY, SffProcess
 from support.needs import compiled
 from support.network.wires import InLab, Port, Wire, ip, space
 
-Mode = Literal["xdp", "stack", "tap"]
-"""How frames leave: as XDP frames, as socket buffers, or the latter after a round by the tap."""
+Mode = Literal["xdp", "stack", "tap", "generic"]
+"""How frames leave: as XDP frames, as socket buffers, the latter after a round by the tap, or by
+generic XDP, from interfaces that refuse native XDP."""
 MODES: Sequence[Mode] = ("xdp", "stack", "tap")
+"""Those in which functions can have XDP programs at the other ends."""
 
 NODE, NODE_ADDRESS = "02:00:00:00:10:01", "192.0.2.1"
 CLIENT, SERVER = "02:00:00:00:20:01", "02:00:00:00:20:02"
@@ -46,6 +48,8 @@ KINDS = {
 MTU = 1500
 """What the tables allow; the interfaces take more."""
 INTERFACE_MTU = 2000
+MTU_WITHOUT_NATIVE_XDP = 9000
+"""For which a veth refuses native XDP: a page is too small."""
 BATCH = 100
 """Frames that fit in the queues on their way."""
 _MARK = b"the last frame of the bench"
@@ -100,7 +104,9 @@ class SffBench(InLab):
             ends = self.lab.join(one, other)
             for end in ends:
                 here = space(end.host)
-                ip("-n", here, "link", "set", end.interface, "mtu", str(INTERFACE_MTU + 16))
+                generic = self.mode == "generic" and not end.interface.startswith("tap")
+                mtu = MTU_WITHOUT_NATIVE_XDP if generic else INTERFACE_MTU + 16
+                ip("-n", here, "link", "set", end.interface, "mtu", str(mtu))
             self.attached.append(ends[1])
         for port in KINDS:
             self.ends.run(["ethtool", "-K", f"e{port}", "gro", "on"], timeout_s=10)
@@ -114,7 +120,7 @@ class SffBench(InLab):
         """Tables: what every bench has, and these lines. `tapped`: as the mode says by default."""
         if tapped is None:
             tapped = self.mode == "tap"
-        xdp = " xdp yes" if self.mode == "xdp" else ""
+        xdp = {"xdp": " xdp yes", "generic": " xdp yes generic yes"}.get(self.mode, "")
         own = [
             f"node {NODE} address {NODE_ADDRESS}",
             f"tap tap-near tap-far on {'yes' if tapped else 'no'}",

@@ -74,7 +74,7 @@ def _lines() -> Iterator[str]:
         yield f"rule {PORT_CLIENT} path {spi} {SI} {match}"
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=(*MODES, "generic"))
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SffBench:
     with SffBench(tmp_path_factory.mktemp("sff"), _lines(), request.param) as bench:
         yield bench

@@ -118,7 +118,9 @@ def _attached(bench: SffBench) -> list[str]:
     found = []
     for port in bench.attached:
         [shown] = json.loads(ip("-n", space(port.host), "-j", "link", "show", port.interface))
-        found += [f"{port.interface} xdp"] if "xdp" in shown else []
+        if "xdp" in shown:
+            generic = shown["xdp"]["mode"] == 2  # XDP_ATTACHED_SKB
+            found.append(f"{port.interface} {'xdpgeneric' if generic else 'xdp'}")
         names = clsact(port, "ingress")
         with suppress(OSError):  # Linux before 6.6 has no tcx
             names += tcx(port, "ingress")
@@ -148,6 +150,33 @@ def test_nothing_stays_attached(tmp_path: Path) -> None:
         assert eventually(lambda: _events(out) == ["ready", "counters"])
         assert process.stop() == 0
         assert _events(out) == ["ready", "counters", "counters"]
+
+
+def test_generic_xdp_where_the_driver_refuses_native_xdp(tmp_path: Path) -> None:
+    """And only where the tables allow it. The tap's veth takes native XDP."""
+    with SffBench(tmp_path, LINES, mode="generic") as bench:
+        modes = {f"p{port}": "generic" for port in KINDS}
+        assert bench.counters()["xdp"] == {"tap-far": "native", **modes}
+        assert _attached(bench) == [
+            each.replace(" xdp", " xdpgeneric") if each.startswith("p") else each
+            for each in _all(bench)
+        ]
+        second = _start(bench, tmp_path / "sff.tables", stdout=tmp_path / "second")
+        assert eventually(lambda: second.poll() == 1)
+        assert "another XDP program is attached" in (tmp_path / "second").read_text()
+        strict = tmp_path / "strict.tables"
+        strict.write_text((tmp_path / "sff.tables").read_text().replace(" generic yes", ""))
+        bench.sff.stop()
+        assert _attached(bench) == []
+        refused = _start(bench, strict, stdout=tmp_path / "strict")
+        assert eventually(lambda: refused.poll() == 1)
+        assert "too large for native XDP" in (tmp_path / "strict").read_text()
+    with SffBench(tmp_path, LINES) as bench:
+        allowed = bench.tables.replace(" xdp yes", " xdp yes generic yes")
+        bench.sff.stop()
+        again = SffProcess.launch("again", bench.node, allowed)
+        bench.lab.at_end(again.stop)
+        assert set(again.fresh()["xdp"].values()) == {"native"}
 
 
 def test_killed_at_any_moment(tmp_path: Path) -> None:
