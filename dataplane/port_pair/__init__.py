@@ -8,6 +8,7 @@ from typing import ClassVar
 from sfcperf.dataplane.stats_process import StatsProcess
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.ip_batch import ip_batch
 
 FUNCTION_INTERFACE = "sfc-nsh"
 """Interface that the function gets."""
@@ -118,9 +119,3 @@ def kernel_hint(host: Host) -> str:
     """Say what the kernel of a host must have for NSH at its ports."""
     needed = "veth and BPF filters of clsact (modules veth, sch_ingress, cls_bpf)"
     return f"the kernel of {host.name} must have {needed}"
-
-
-def ip_batch(host: Host, lines: list[str]) -> None:
-    """Run lines of `ip -batch`. Raises MeasurementError."""
-    batch = ("\n".join(lines) + "\n").encode()
-    host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=_COMMAND_TIMEOUT_S)

@@ -16,16 +16,15 @@ from sfcperf.drivers.local import (
     validation,
 )
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus, usable_text
-from sfcperf.drivers.local.layout import (
-    GPE_OVERHEAD,
-    LARGEST_WIRE_MTU,
-    WIRE_MTU,
-    EndpointPort,
-    FunctionLayout,
-    lay_out,
-)
+from sfcperf.drivers.local.layout import WIRE_MTU, lay_out
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff import Bmv2Sff, EbpfSff, LocalSff, OpenVSwitchSff
+from sfcperf.drivers.sff.layout import (
+    GPE_OVERHEAD,
+    LARGEST_WIRE_MTU,
+    EndpointPort,
+    FunctionLayout,
+)
 from sfcperf.environment import tools
 from sfcperf.environment.gather import refuse_unmet
 from sfcperf.errors import DeploymentError, MeasurementError, errors_as

@@ -15,10 +15,11 @@ from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.dataplane import BMV2, EBPF, OVS
-from sfcperf.drivers.local.layout import FunctionLayout, Layout, NodeLayout
+from sfcperf.drivers.local.layout import LocalLayout, LocalNode
 from sfcperf.drivers.local.sff import Bmv2Sff, OpenVSwitchSff, Sff
-from sfcperf.drivers.local.sff.ebpf import EbpfSff, outer_mtu
 from sfcperf.drivers.parallel import each
+from sfcperf.drivers.sff.ebpf import EbpfSff, outer_mtu
+from sfcperf.drivers.sff.layout import FunctionLayout
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, Management, RunningFunction
@@ -42,7 +43,7 @@ class ScenarioDeployment:
         self,
         context: DriverContext,
         scenario: Scenario,
-        layout: Layout,
+        layout: LocalLayout,
         where: Hierarchies,
         dataplanes: Mapping[str, str],
         kept: Path,
@@ -171,7 +172,7 @@ class ScenarioDeployment:
             self.sffs[node.name] = self._sff(host, node)
         each(*(sff.start for sff in self.sffs.values()), at_once=WORKERS)
 
-    def _sff(self, host: NamespaceHost, node: NodeLayout) -> Sff:
+    def _sff(self, host: NamespaceHost, node: LocalNode) -> Sff:
         """Return the SFF of a node, by its data plane, not yet started."""
         if self.dataplanes[node.name] == BMV2:
             nodes = self._nodes_on(BMV2)

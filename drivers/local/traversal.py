@@ -12,8 +12,9 @@ from pathlib import Path as File
 
 from sfcperf.dataplane.nsh import ETHERTYPE, NEXT_NSH, UDP_PORT, Nsh, NshError, VxlanGpe
 from sfcperf.drivers.local.capture import Capture, Frame, send, write_pcapng
-from sfcperf.drivers.local.layout import Layout, Port
-from sfcperf.drivers.local.paths import Path, PathHop, paths
+from sfcperf.drivers.local.layout import LocalLayout
+from sfcperf.drivers.sff.layout import Port
+from sfcperf.drivers.sff.paths import Path, PathHop, paths
 from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.workflow.model import Scenario
@@ -70,7 +71,7 @@ _Counts = dict[tuple[str, int, int], int]
 
 
 def prove(
-    layout: Layout, scenario: Scenario, counted: FlowCounter, evidence: File
+    layout: LocalLayout, scenario: Scenario, counted: FlowCounter, evidence: File
 ) -> TraversalProof:
     """Send marked packets both ways and evaluate where they were seen; the capture goes to the file
     `evidence`. The caller has made the SFFs show packets to captures."""
@@ -102,7 +103,7 @@ def prove(
 
 
 def cross_unshown(
-    layout: Layout, scenario: Scenario, counted: FlowCounter, nodes: Sequence[str]
+    layout: LocalLayout, scenario: Scenario, counted: FlowCounter, nodes: Sequence[str]
 ) -> list[str]:
     """Send marked packets across the chain as trials do, invisible to captures at the ports of
     these nodes, and say what is wrong: each must arrive, and each SPI and SI be counted."""
@@ -161,7 +162,7 @@ def _uncounted(direction: _Direction, rose: _Counts, nodes: Sequence[str]) -> li
     ]
 
 
-def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
+def _directions(layout: LocalLayout, scenario: Scenario) -> list[_Direction]:
     """Return both directions, each with new marked packets."""
     match = scenario.chain.match
     ends = (Side(port.mac, port.address, 0) for port in (layout.client, layout.server))
@@ -211,7 +212,7 @@ def _observations(
 
 
 def _evaluate(
-    direction: _Direction, layout: Layout, frames: Sequence[Frame], rose: _Counts
+    direction: _Direction, layout: LocalLayout, frames: Sequence[Frame], rose: _Counts
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
     """Return how the packets of one direction crossed each SF of their path, and what is wrong. A
     packet crosses an SF if it is seen once going in and once coming back, in this order and after
@@ -245,7 +246,7 @@ def _evaluate(
     return tuple(observed), list(dict.fromkeys(problems))
 
 
-def _strays(direction: _Direction, layout: Layout, frames: Sequence[Frame]) -> list[str]:
+def _strays(direction: _Direction, layout: LocalLayout, frames: Sequence[Frame]) -> list[str]:
     """Say which SFs were crossed by packets that should bypass the chain."""
     return [
         f"{function.spec.name} was crossed by packets that should bypass the chain"

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
-from sfcperf.drivers.local.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
 from sfcperf.drivers.local.network import MAX_RATE_BPS
-from sfcperf.drivers.local.paths import paths
 from sfcperf.drivers.local.sff.bmv2 import MONITOR, monitored
 from sfcperf.drivers.local.sff.bmv2_entries import MOST_LINKS
+from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
+from sfcperf.drivers.sff.paths import paths
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.vnfs.sfcmon.bmv2 import limits
 from sfcperf.workflow.model import Scenario

@@ -18,6 +18,7 @@ from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError, errors_as
 from sfcperf.hosts.carry import equip
+from sfcperf.hosts.ip_batch import ip_batch
 from sfcperf.hosts.provision import install
 from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
@@ -122,8 +123,7 @@ class ScenarioDeployment:
             f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
             f"permanent dev {interface}",
         )
-        batch = ("\n".join(lines) + "\n").encode()
-        guest.host.run(["ip", "-batch", "-"], stdin=batch, timeout_s=COMMAND_TIMEOUT_S)
+        ip_batch(guest.host, lines)
         guest.host.run(["sysctl", "-q", "-w", *_BUFFERS], timeout_s=COMMAND_TIMEOUT_S)
 
     def _function(self, spec: FunctionSpec) -> None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.local.layout import Layout, NodeLayout
-from sfcperf.drivers.local.paths import ways
-from sfcperf.drivers.local.sff.base import UNPARSED, Sff
+from sfcperf.drivers.local.layout import LocalLayout, LocalNode
 from sfcperf.drivers.local.sff.bmv2_entries import interfaces, sff_entries
+from sfcperf.drivers.sff.base import UNPARSED, Sff
+from sfcperf.drivers.sff.paths import ways
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import (
@@ -61,8 +61,8 @@ class Bmv2Sff(Sff):
     def __init__(
         self,
         host: NamespaceHost,
-        node: NodeLayout,
-        layout: Layout,
+        node: LocalNode,
+        layout: LocalLayout,
         scenario: Scenario,
         *,
         bmv2_nodes: Collection[str],

@@ -12,10 +12,9 @@ from dataclasses import asdict, replace
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
-from sfcperf.drivers.local.paths import REVERSE_SPI_BIT
-from sfcperf.drivers.local.sff.flows import tunnelled_ports
-from sfcperf.drivers.local.sff.match_fields import admitted
+from sfcperf.drivers.sff.layout import Layout, LinkLayout, NodeLayout, Port
+from sfcperf.drivers.sff.match_fields import admitted
+from sfcperf.drivers.sff.paths import REVERSE_SPI_BIT
 from sfcperf.workflow.model import Match, Scenario
 
 # The model is of pydantic, which only the extra `p4` has.
@@ -67,7 +66,7 @@ def port_number(layout: Layout, port: Port) -> int:
     function = next((f for f in layout.functions if port in f.ports), None)
     if function is None:
         return port.ofport
-    if port in tunnelled_ports(layout, port.node):
+    if port in layout.tunnelled_ports(port.node):
         kind = _UNDERLAY
     else:
         kind = _NSH if function.type.nsh_aware else _PLAIN

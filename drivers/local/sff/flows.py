@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
-from sfcperf.drivers.local.paths import Path, PathHop, paths
-from sfcperf.drivers.local.sff.match_fields import admitted, match_fields
+from sfcperf.drivers.local.layout import TUNNEL_PORT
+from sfcperf.drivers.sff.layout import Layout, NodeLayout, Port
+from sfcperf.drivers.sff.match_fields import admitted, match_fields
+from sfcperf.drivers.sff.paths import Path, PathHop, paths
 from sfcperf.workflow.model import Match, Scenario
 
 _NSH = "packet_type=(1,0x894f)"
@@ -71,20 +72,9 @@ def underlay_flows(layout: Layout, node: str) -> list[str]:
         flows.append(f"priority=10,ip,nw_dst={address},actions=output:{port}")
     flows += [
         f"priority=10,ip,nw_dst={port.address},actions=output:{port.ofport}"
-        for port in tunnelled_ports(layout, node)
+        for port in layout.tunnelled_ports(node)
     ]
     return flows
-
-
-def tunnelled_ports(layout: Layout, node: str) -> list[Port]:
-    """Return the attachments of this node's SFs that are reached by VXLAN-GPE: on Open vSwitch they
-    are ports of `und`, not of `sff`."""
-    return [
-        port
-        for function in layout.functions
-        for port in function.ports
-        if port.node == node and port.address is not None
-    ]
 
 
 def _classifier(path: Path, scenario: Scenario, node: str) -> Iterator[str]:

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfcperf.drivers.local import network
-from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
+from sfcperf.drivers.local.layout import TUNNEL_PORT, LocalLayout, LocalNode
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
-from sfcperf.drivers.local.sff.base import Sff
-from sfcperf.drivers.local.sff.flows import (
-    UNPARSED_COOKIE,
-    sff_flows,
-    tunnelled_ports,
-    underlay_flows,
-)
+from sfcperf.drivers.local.sff.flows import UNPARSED_COOKIE, sff_flows, underlay_flows
 from sfcperf.drivers.local.sff.watched_ports import watched_ports
+from sfcperf.drivers.sff.base import Sff
+from sfcperf.drivers.sff.layout import Port
 from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
 
@@ -29,12 +25,13 @@ class OpenVSwitchSff(Sff):
     def __init__(
         self,
         host: Host,
-        node: NodeLayout,
-        layout: Layout,
+        node: LocalNode,
+        layout: LocalLayout,
         scenario: Scenario,
         empty_database: Path,
     ) -> None:
         super().__init__(host, node, layout, scenario)
+        self._namespace = node.namespace
         self._switch = OpenVSwitch(host, node.folder)
         self._empty_database = empty_database
 
@@ -46,7 +43,7 @@ class OpenVSwitchSff(Sff):
         """Create the bridge `sff`, and `und` if there are tunnels, with their ports, and install
         the OpenFlow rules. Raises DeploymentError."""
         node, layout = self.node, self.layout
-        tunnelled = tunnelled_ports(layout, node.name)
+        tunnelled = layout.tunnelled_ports(node.name)
         bridges = {"sff": node.mac}
         interfaces = [
             Interface("und" if port in tunnelled else "sff", port.outer, port.ofport)
@@ -127,9 +124,9 @@ class OpenVSwitchSff(Sff):
         """Give bridge `und` its addresses and flows, and the switch the MAC addresses of the ends
         of tunnels."""
         node, switch = self.node, self._switch
-        network.add_address(node.namespace, "und", node.address, 24)
+        network.add_address(self._namespace, "und", node.address, 24)
         if tunnelled:
-            network.add_address(node.namespace, "und", UNDERLAY_GATEWAY, 24)
+            network.add_address(self._namespace, "und", UNDERLAY_GATEWAY, 24)
         switch.await_routes(["10.255.0.0/24", *(["10.254.0.0/24"] if tunnelled else [])])
         for destination in node.next_hop:
             # Nodes in between switch by IPv4 address: the frame keeps the last node's MAC.

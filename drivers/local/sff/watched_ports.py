@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfcperf.drivers.local.layout import Layout, NodeLayout
-from sfcperf.drivers.local.paths import Path, paths
-from sfcperf.drivers.local.sff.flows import tunnelled_ports
-from sfcperf.drivers.local.sff.match_fields import match_fields
+from sfcperf.drivers.sff.layout import Layout, NodeLayout
+from sfcperf.drivers.sff.match_fields import match_fields
+from sfcperf.drivers.sff.paths import Path, paths
 from sfcperf.workflow.model import Match, Scenario
 
 
@@ -20,7 +19,7 @@ def watched_ports(layout: Layout, scenario: Scenario, node: NodeLayout) -> list[
     """Return a word for each port of the node where packets come in that are looked up, as
     `sfc-sfcmon --help` describes them."""
     words = [
-        *(f"{port.outer}:{_underlay(node)}" for port in tunnelled_ports(layout, node.name)),
+        *(f"{port.outer}:{_underlay(node)}" for port in layout.tunnelled_ports(node.name)),
         *(
             f"{link.interfaces[link.nodes.index(node.name)]}:{_underlay(node)}"
             for link in layout.links

@@ -12,7 +12,7 @@ from support.network.echoes import ping
 from support.records.scenarios import scenario, topology
 
 from sfcperf.active.pktgen import PktgenLoad
-from sfcperf.drivers.local.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU
+from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.drivers.local.layout import Layout
 from sfcperf.drivers.local.sff import Bmv2Sff, EbpfSff, OpenVSwitchSff
+from sfcperf.drivers.sff.layout import Layout
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 

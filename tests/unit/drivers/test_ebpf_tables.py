@@ -7,8 +7,9 @@ from support.records.scenarios import scenario, topology
 
 from sfcperf.drivers.local import dataplane
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.drivers.local.layout import Layout, lay_out
-from sfcperf.drivers.local.sff.ebpf_tables import sff_tables
+from sfcperf.drivers.local.layout import lay_out
+from sfcperf.drivers.sff.ebpf_tables import sff_tables
+from sfcperf.drivers.sff.layout import Layout
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Link, Match, Node, Scenario, Topology

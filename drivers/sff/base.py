@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from sfcperf.drivers.local.layout import Layout, NodeLayout
+from sfcperf.drivers.sff.layout import Layout, NodeLayout
 from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
 

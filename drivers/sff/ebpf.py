@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from threading import Lock
 
 from sfcperf.dataplane.sff.process import TAP_HEADER_BYTES, SffProcess
-from sfcperf.drivers.local import network
-from sfcperf.drivers.local.layout import Layout, NodeLayout
-from sfcperf.drivers.local.paths import ways
-from sfcperf.drivers.local.sff.base import UNPARSED, Sff
-from sfcperf.drivers.local.sff.ebpf_tables import TAP, sff_tables
-from sfcperf.errors import DeploymentError
+from sfcperf.drivers.sff.base import UNPARSED, Sff
+from sfcperf.drivers.sff.ebpf_tables import TAP, sff_tables
+from sfcperf.drivers.sff.layout import Layout, NodeLayout
+from sfcperf.drivers.sff.paths import ways
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.ip_batch import ip_batch
 from sfcperf.management.deployment import LookupCounts, SffCounts
 from sfcperf.workflow.model import Scenario
 
@@ -52,7 +52,12 @@ class EbpfSff(Sff):
         forwards. Raises DeploymentError."""
         near, far = TAP
         mtu = outer_mtu(self.layout)
-        network.add_veth(self.node.namespace, near, self.node.namespace, far, mtu=mtu, peer_mtu=mtu)
+        lines = [
+            f"link add {near} mtu {mtu} type veth peer name {far} mtu {mtu}",
+            *(f"link set dev {end} addrgenmode none up" for end in TAP),
+        ]
+        with errors_as(DeploymentError, MeasurementError, where=self.host.name):
+            ip_batch(self.host, lines)
         self._process = SffProcess.launch(
             f"sff@{self.node.name}", self.host, self._tables(shown=False)
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from sfcperf.drivers.local.layout import FunctionLayout, Layout, Port
+from sfcperf.drivers.sff.layout import FunctionLayout, Layout, Port
 from sfcperf.workflow.model import Scenario
 
 REVERSE_SPI_BIT = 1 << 23

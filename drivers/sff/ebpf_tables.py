@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
-from sfcperf.drivers.local.paths import Path, PathHop, paths
-from sfcperf.drivers.local.sff.flows import tunnelled_ports
-from sfcperf.drivers.local.sff.match_fields import admitted, match_fields
+from sfcperf.drivers.sff.layout import Layout, LinkLayout, NodeLayout, Port
+from sfcperf.drivers.sff.match_fields import admitted, match_fields
+from sfcperf.drivers.sff.paths import Path, PathHop, paths
 from sfcperf.workflow.model import Match, Scenario
 
 TAP = ("tap-near", "tap-far")
 """The two ends of a veth pair in each node, through which packets go so that captures see them."""
+_LAN_PORT = 200
 _FIRST_LINK_PORT = 200
 """Links have the port numbers from here on; those of instances are below."""
 
@@ -52,7 +52,7 @@ def sff_tables(
 
 def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str]:
     """Yield a line `port` for each of the node's attachments."""
-    tunnelled = tunnelled_ports(layout, node.name)
+    tunnelled = layout.tunnelled_ports(node.name)
     by_port = {port: function for function in layout.functions for port in function.ports}
     for port in layout.ports(node.name):
         function = by_port.get(port)
@@ -72,7 +72,14 @@ def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str
 
 
 def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
-    """Yield the lines of the node's links, and of the routes to all other nodes."""
+    """Yield the lines of the node's links, and of the routes to all other nodes; in a LAN, the line
+    of its port there."""
+    if (interface := layout.lan.get(node.name)) is not None:
+        # Whoever is in a LAN reaches all others directly: nothing is in transit. Network cards
+        # take frames from the kernel, and may have no native XDP.
+        mtu = layout.wire_mtu
+        yield f"port {_LAN_PORT} interface {interface} kind underlay mtu {mtu} generic yes"
+        return
     for link in layout.links:
         if node.name in link.nodes:
             here = link.nodes.index(node.name)
@@ -142,7 +149,9 @@ def _to_node(layout: Layout, node: NodeLayout, destination: str) -> str:
 
 def _towards(layout: Layout, node: NodeLayout, last: NodeLayout) -> int:
     """Return the number of the port by which `node` reaches the node `last`: that of the first
-    link on the way."""
+    link on the way, or of the LAN."""
+    if layout.lan:
+        return _LAN_PORT
     ends = {node.name, node.next_hop[last.name]}
     return _link_port(next(link for link in layout.links if ends == set(link.nodes)), node.name)
 
