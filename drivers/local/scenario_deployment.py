@@ -18,7 +18,7 @@ from sfcperf.drivers.local.dataplane import BMV2, EBPF, OVS
 from sfcperf.drivers.local.layout import LocalLayout, LocalNode
 from sfcperf.drivers.local.sff import Bmv2Sff, OpenVSwitchSff, Sff
 from sfcperf.drivers.parallel import each
-from sfcperf.drivers.sff.ebpf import EbpfSff, outer_mtu
+from sfcperf.drivers.sff.ebpf import QUEUE_PACKETS, EbpfSff, outer_mtu
 from sfcperf.drivers.sff.layout import FunctionLayout
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
@@ -28,9 +28,6 @@ from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 
 DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds this time at its rate, and at least ten packets."""
-
-QUEUE_PACKETS = 1000
-"""Length of the queue of an endpoint's interface: as Linux gives network cards (txqueuelen)."""
 
 WORKERS = 8
 

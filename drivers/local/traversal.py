@@ -144,20 +144,14 @@ def _losses(direction: _Direction, frames: Sequence[Frame]) -> list[str]:
 
 
 def _uncounted(direction: _Direction, rose: _Counts, nodes: Sequence[str]) -> list[str]:
-    """Say which lookups these SFFs counted too few of. An SFF looks a packet up where it comes
-    from, and, if the next SF is on another node, the SFF of that node does so again."""
+    """Say which lookups these SFFs counted too few of."""
     if direction.path is None:
         return []
-    spi, before = direction.path.spi, direction.source
-    places = []
-    for hop in direction.path.hops:
-        places += [(node, hop.si) for node in dict.fromkeys((before.node, hop.entry.node))]
-        before = hop.exit
-    places.append((before.node, direction.path.final_si))
+    spi = direction.path.spi
     return [
         f"the SFF of {node} counted {rose.get((node, spi, si), 0)} of {PACKETS} packets "
         f"{direction.way} with SPI {spi} SI {si} without captures"
-        for node, si in places
+        for node, si in direction.path.places
         if node in nodes and rose.get((node, spi, si), 0) < PACKETS
     ]
 

@@ -10,13 +10,10 @@ from sfcperf.drivers.local.network import MAX_RATE_BPS
 from sfcperf.drivers.local.sff.bmv2 import MONITOR, monitored
 from sfcperf.drivers.local.sff.bmv2_entries import MOST_LINKS
 from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
-from sfcperf.drivers.sff.paths import paths
+from sfcperf.drivers.sff.paths import MOST_LOOKUPS, paths
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.vnfs.sfcmon.bmv2 import limits
 from sfcperf.workflow.model import Scenario
-
-MAX_LOOKUPS = 62
-"""Lookups by SFFs on a path: the NSH's TTL starts at 63 and may not reach 0 (RFC 8300, 2.2)."""
 
 
 def validate(scenario: Scenario, layout: Layout) -> None:
@@ -96,10 +93,11 @@ def _check_topology(scenario: Scenario, layout: Layout) -> None:
 def _check_paths(scenario: Scenario, layout: Layout) -> None:
     """Refuse paths on which the TTL of the NSH would reach 0."""
     for path in paths(layout, scenario):
-        if path is not None and path.lookups > MAX_LOOKUPS:
+        lookups = 0 if path is None else len(path.places)
+        if lookups > MOST_LOOKUPS:
             raise WorkflowError(
-                f"SFFs would look up a packet {path.lookups} times, and the TTL of the NSH allows "
-                f"{MAX_LOOKUPS}",
+                f"SFFs would look up a packet {lookups} times, and the TTL of the NSH allows "
+                f"{MOST_LOOKUPS}",
                 where="/chain/functions",
                 hint="keep neighbouring functions on one node",
             )

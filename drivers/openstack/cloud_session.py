@@ -33,12 +33,15 @@ from sfcperf.drivers.openstack.model.specs import (
 )
 from sfcperf.drivers.openstack.network.networks import RunNetworks, check_mtu, prepare_networks
 from sfcperf.drivers.openstack.network.ports import ensure_floating_ip
+from sfcperf.drivers.openstack.overlay.deployment import OverlayDeployment
+from sfcperf.drivers.openstack.overlay.layout import Nic, lay_out
 from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.parallel import outcomes
+from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU
 from sfcperf.errors import DeploymentError, SfcperfError
 from sfcperf.hosts.ssh import make_key
 from sfcperf.hosts.ssh.pins import USER_DATA
@@ -101,23 +104,32 @@ class CloudSession:
         functions = {spec.name: next(guests) for spec in scenario.chain.functions}
         length = PREFIX_LENGTH if self._networks is None else self._networks.data_prefix_length
         images = {spec.image: self._image(spec.image) for spec in needed.specs}
-        return ScenarioDeployment(
-            scenario,
-            client,
-            server,
-            functions,
-            self._config,
-            outputs,
-            length,
-            images,
-            kept,
-            self._run_id,
-            self._services,
-        )
+        parts: dict[str, Any] = {
+            "scenario": scenario,
+            "client": client,
+            "server": server,
+            "functions": functions,
+            "config": self._config,
+            "outputs": outputs,
+            "prefix_length": length,
+            "images": images,
+            "kept": kept,
+            "run_id": self._run_id,
+            "services": self._services,
+        }
+        if not self._config.overlay:
+            return ScenarioDeployment(**parts)
+        nics = {
+            name: Nic(guest.interfaces[DATA], guest.port(DATA).mac, guest.port(DATA).address)
+            for name, guest in {"client": client, "server": server, **functions}.items()
+        }
+        layout = lay_out(scenario, self._tag, nics, self._wire_mtu())
+        return OverlayDeployment(**parts, layout=layout)
 
     def chain(self, deployment: ScenarioDeployment) -> None:
-        """Send packets through the deployment's functions."""
-        if not deployment.functions:
+        """Send packets through the deployment's functions, where SFFs in their machines do not do
+        so."""
+        if not deployment.functions or self._config.overlay:
             return
         chain = deployment.scenario.chain
         # The port of an existing machine is not ours: we cannot say what it lets through.
@@ -135,8 +147,10 @@ class CloudSession:
         deployment.chain = self._lifecycle.chain(plan, machines)
 
     def unchain(self) -> None:
-        """Remove the chain: packets then go straight from client to server."""
-        self._lifecycle.unchain()
+        """Remove the chain: packets then go straight from client to server. SFFs in machines are
+        not asked: they end with the deployment."""
+        if not self._config.overlay:
+            self._lifecycle.unchain()
 
     def diagnostics(self, deployment: ScenarioDeployment) -> Diagnostics:
         """Return what asks the cloud for its measurements of the machines that the run made, by
@@ -185,6 +199,15 @@ class CloudSession:
         `existing`: endpoints that the run did not make, whose MTU it does not set."""
         if self._networks is None:
             return
+        if self._config.overlay:
+            check_mtu(
+                self._networks,
+                self._config.mtu,
+                GPE_OVERHEAD,
+                "/infrastructure/config/mtu",
+                encapsulation="NSH in VXLAN-GPE",
+            )
+            return
         nsh = bool(scenario.chain.functions) and encapsulation.correlation(scenario) == "nsh"
         nsh_bytes = encapsulation.NSH_BYTES if nsh else 0
         if len(existing) < 2:  # the run makes an endpoint
@@ -192,6 +215,12 @@ class CloudSession:
         for guest in existing:
             mtu = guest.mtu(guest.interfaces[DATA])
             check_mtu(self._networks, mtu, nsh_bytes, f"/endpoints/{guest.name}")
+
+    def _wire_mtu(self) -> int:
+        """Return the MTU of network cards in an overlay, bytes of IP packet: that of the data
+        network, if the cloud says it, because functions may add to packets."""
+        known = 0 if self._networks is None else self._networks.data_mtu
+        return min(known or self._config.mtu + GPE_OVERHEAD, LARGEST_WIRE_MTU)
 
     def _make(self, plans: Sequence[MachinePlan]) -> list[Guest]:
         """Make the planned machines at the same time, connect to them, and return them in the order

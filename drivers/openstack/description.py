@@ -7,17 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.dataplane.port_pair import PortPair
 from sfcperf.drivers.openstack.compute.diagnostics import Diagnostics
 from sfcperf.drivers.openstack.compute.guest import Guest
-from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec
-
-_ENCAPSULATIONS: Mapping[Any, str] = {"nsh": "nsh-eth", "mpls": "mpls", None: "none"}
-"""networking-sfc's name of a chain's encapsulation -> ours; None: there is no chain."""
 
 
 def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnostics) -> Deployment:
@@ -29,27 +24,33 @@ def describe(identity: str, deployed: ScenarioDeployment, diagnostics: Diagnosti
         functions=tuple(_function(deployed, spec) for spec in deployed.scenario.chain.functions),
         hops=_hops(deployed),
         meters={name: guest.meter for name, guest in deployed.guests.items()},
-        encapsulation=_ENCAPSULATIONS[deployed.chain.get("correlation")],
+        encapsulation=deployed.encapsulation,
         facts=_facts(deployed),
         diagnostics=diagnostics,
+        sffs={f"sff@{name}": sff for name, sff in deployed.sffs.items()},
+        unparsed=deployed.unparsed,
+        show_packets=deployed.show_packets,
     )
 
 
 def _endpoint(deployed: ScenarioDeployment, spec: EndpointSpec, guest: Guest) -> Endpoint:
-    interface, mtu = guest.interfaces[DATA], deployed.config.mtu
+    interface, mtu = deployed.endpoint_interface(spec.name), deployed.config.mtu
     # The run does not set the MTU of a machine that it did not make.
     if not guest.made:
-        mtu = guest.mtu(interface)
-    return Endpoint(spec.name, spec.node, guest.host, guest.port(DATA).address, interface, mtu)
+        mtu = guest.mtu(interface.name)
+    return Endpoint(spec.name, spec.node, guest.host, interface.address, interface.name, mtu)
 
 
 def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFunction:
     guest = deployed.functions[spec.name]
-    interfaces = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
     vcpus = tuple(range(min(spec.resources.vcpus, guest.vcpus)))
     connector, running = deployed.at_ports.get(spec.name), deployed.running[spec.name]
     described = running.described(
-        spec, guest.host, interfaces, vcpus, nsh_aware=isinstance(connector, PortPair)
+        spec,
+        guest.host,
+        deployed.interfaces(spec.name),
+        vcpus,
+        nsh_aware=deployed.gets_nsh(spec.name),
     )
     if connector is None:
         return described
@@ -58,17 +59,22 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
     """Return the hops in forward order. They are the interfaces in the guests, because the cloud's
-    ends of the ports are not visible."""
-    hops = [Hop("client", deployed.client.host, deployed.client.interfaces[DATA], inside=True)]
+    ends of the ports are not visible, or the ports of SFFs in the guests."""
+    client, server = (
+        Hop(name, deployed.guests[name].host, deployed.endpoint_interface(name).name, inside=True)
+        for name in ("client", "server")
+    )
+    hops = [client]
     for spec in deployed.scenario.chain.functions:
-        guest = deployed.functions[spec.name]
+        host = deployed.functions[spec.name].host
         # The ingress of a type with one interface has the same name on all infrastructures.
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
-        ingress = spec.name if kind.interfaces == 1 else f"{spec.name}-in"
-        hops.append(Hop(ingress, guest.host, guest.interfaces[INGRESS], inside=True))
-        hops.append(Hop(f"{spec.name}-out", guest.host, guest.interfaces[EGRESS], inside=True))
-    hops.append(Hop("server", deployed.server.host, deployed.server.interfaces[DATA], inside=True))
-    return tuple(hops)
+        names = (spec.name if kind.interfaces == 1 else f"{spec.name}-in", f"{spec.name}-out")
+        ports = deployed.sff_ports(spec.name)
+        inside = not ports
+        crossed = zip(names, ports or deployed.interfaces(spec.name), strict=False)
+        hops += [Hop(name, host, interface, inside=inside) for name, interface in crossed]
+    return (*hops, server)
 
 
 def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
@@ -79,6 +85,7 @@ def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:
         "machines": {name: _machine(guest, deployed) for name, guest in deployed.guests.items()},
         "provided_tools": {name: tools for name, tools in deployed.carried.items() if tools},
         "functions": {name: dict(r.facts()) for name, r in deployed.running.items() if r.facts()},
+        **deployed.facts(),
     }
 
 

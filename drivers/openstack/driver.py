@@ -1,9 +1,11 @@
-"""OpenStackDriver: chains of VMs by nova, neutron and networking-sfc (paper, sections IV and V)."""
+"""OpenStackDriver: chains of VMs by nova, neutron, and networking-sfc or SFFs in the VMs (paper,
+sections IV and V)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,12 +26,13 @@ PING_TIMEOUT_S = 5
 
 
 class OpenStackDriver(Driver):
-    """Endpoints and functions are VMs, which scenarios share; networking-sfc chains them."""
+    """Endpoints and functions are VMs, which scenarios share; networking-sfc chains them, or SFFs
+    in the VMs."""
 
     # Methods import other modules when they run, so that commands without a cloud start fast.
 
     name = "openstack"
-    title = "VMs on OpenStack, created by Nova or Tacker and chained by networking-sfc"
+    title = "VMs on OpenStack, created by Nova or Tacker, chained by networking-sfc or own SFFs"
     parameters: ClassVar[Mapping[str, Any]] = PARAMETERS
     elsewhere: ClassVar[bool] = True
 
@@ -44,9 +47,10 @@ class OpenStackDriver(Driver):
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
-        """Require credentials, the cloud's services, what the configuration names, and the tools of
-        the traversal proof."""
+        """Require credentials, the cloud's services, what the configuration names, the tools of the
+        traversal proof and, with the chaining `overlay`, those of SFFs in VMs."""
         from sfcperf.drivers.openstack.compute import diagnostics
+        from sfcperf.drivers.openstack.overlay.node import requirements as overlay_requirements
         from sfcperf.drivers.openstack.planning import requirements
         from sfcperf.drivers.openstack.traversal import proof
 
@@ -55,11 +59,12 @@ class OpenStackDriver(Driver):
             *requirements.requirements(settings),
             *diagnostics.requirements(settings),
             *proof.requirements(),
+            *(overlay_requirements() if settings.overlay else ()),
         ]
 
     @classmethod
     def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
-        """Raise WorkflowError for scenarios that VMs and networking-sfc cannot build, or would
+        """Raise WorkflowError for scenarios that VMs and their chaining cannot build, or would
         build alike."""
         from sfcperf.drivers.openstack.planning.validation import validate
 
@@ -67,16 +72,21 @@ class OpenStackDriver(Driver):
 
     @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable:
-        """Return an empty Observable: monitors see no SFF and no switch of the cloud."""
-        return Observable()
+        """Return an empty Observable, because monitors see no SFF and no switch of the cloud. With
+        the chaining `overlay`, SFFs count that are in the VMs."""
+        if not Config(**config).overlay:
+            return Observable()
+        functions = (spec.name for spec in scenario.chain.functions)
+        return Observable(counting_sffs=("client", "server", *functions))
 
     @classmethod
     def choices(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> list[str]:
         """Say which encapsulation each chain has, and why."""
         from sfcperf.drivers.openstack.planning import encapsulation
 
+        settings = Config(**config)
         chains = (each for each in scenarios if each.chain.functions)
-        return [f"encapsulation of {s.id}: {encapsulation.describe(s)}" for s in chains]
+        return [f"encapsulation of {s.id}: {encapsulation.describe(s, settings)}" for s in chains]
 
     @classmethod
     def service_address(cls, config: Mapping[str, Any]) -> str | None:
@@ -110,7 +120,8 @@ class OpenStackDriver(Driver):
             own_data = not all(machines.existing for machines in needed)
             check_quota(cloud, most_machines(needed), settings, own_data=own_data)
             diagnostics.check(cloud, settings, scenarios)
-            encapsulation.check_support(cloud, settings, scenarios)
+            if not settings.overlay:
+                encapsulation.check_support(cloud, settings, scenarios)
             for machine in existing:
                 bound_port(cloud, machine.port)
         for machine in existing:
@@ -147,25 +158,43 @@ class OpenStackDriver(Driver):
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """Send marked packets both ways and capture them in functions and endpoints, into
-        `traversal-ID/`. If they miss the path, the teardown removes the VMs."""
-        from sfcperf.drivers.openstack.model.specs import DATA
+        `traversal-ID/`. If SFFs are in the VMs, send more without captures and compare counters. If
+        packets miss the path, the teardown removes the VMs."""
         from sfcperf.drivers.openstack.traversal.proof import prove
 
         deployed = self._deployments[deployment.id]
-        ends = {"client": deployed.client, "server": deployed.server}
-        macs = {name: guest.port(DATA).mac for name, guest in ends.items()}
-        folder = self.context.raw_dir / f"traversal-{deployment.id}"
-        proof = prove(
-            deployment.client, deployment.server, deployment.functions, macs, scenario, folder
-        )
+        deployed.show_packets(True)
+        try:
+            proof = prove(
+                deployment.client,
+                deployment.server,
+                deployment.functions,
+                {name: deployed.endpoint_interface(name).mac for name in ("client", "server")},
+                scenario,
+                self.context.raw_dir / f"traversal-{deployment.id}",
+                sff_ports={name: deployed.sff_ports(name) for name in deployed.functions},
+            )
+        finally:
+            deployed.show_packets(False)
+        if proof.proven and deployed.sffs:
+            problems = deployed.cross_unshown(deployment)
+            proof = replace(
+                proof,
+                proven=not problems,
+                problems=tuple(problems),
+                method=f"{proof.method}; without captures, the SFFs' counters",
+            )
         if not proof.proven:
             self._suspect.add(deployment.id)
         return proof
 
     def problems(self, deployment: Deployment) -> list[str]:
-        """List functions that fail or, if none does, a server that the client cannot ping. If there
-        are problems, the teardown removes the VMs."""
-        found = health.problems(deployment, timeout_s=PING_TIMEOUT_S, command_s=30)
+        """List SFFs in VMs that do not forward, and functions that fail or, if none does, a server
+        that the client cannot ping. If there are problems, the teardown removes the VMs."""
+        found = [
+            *self._deployments[deployment.id].problems(),
+            *health.problems(deployment, timeout_s=PING_TIMEOUT_S, command_s=30),
+        ]
         if found:
             self._suspect.add(deployment.id)
         return found

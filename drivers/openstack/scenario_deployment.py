@@ -16,10 +16,12 @@ from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, MANAGEMENT
 from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.drivers.parallel import each, outcomes
+from sfcperf.drivers.sff.ebpf import EbpfSff
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError, errors_as
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.ip_batch import ip_batch
 from sfcperf.hosts.provision import install
+from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import FunctionSpec, Scenario
@@ -37,11 +39,37 @@ done
 """
 """Removes files of an earlier scenario, except copied tools."""
 
+_ENCAPSULATIONS: Mapping[Any, str] = {"nsh": "nsh-eth", "mpls": "mpls", None: "none"}
+"""networking-sfc's name of a chain's encapsulation -> ours; None: there is no chain."""
+
+
+@dataclass(frozen=True)
+class EndpointInterface:
+    """Where an endpoint sends and receives the chain's packets."""
+
+    name: str
+    """Name in the guest."""
+    mac: str
+    address: str
+    """IPv4 address."""
+
+
+@dataclass(frozen=True)
+class Attached:
+    """How a function is attached, as in Attachment."""
+
+    interfaces: tuple[str, ...]
+    macs: tuple[str, ...]
+    encapsulation: str
+
 
 @dataclass(eq=False)
 class ScenarioDeployment:
     """Guests and functions of a scenario. CloudSession makes it; the driver calls `prepare`, has
-    CloudSession chain the functions, and calls `stop`, after which the guests are free again."""
+    CloudSession chain the functions, and calls `stop`, after which the guests are free again.
+
+    Here the cloud's networking-sfc makes the chain, and functions have a pair of ports.
+    OverlayDeployment derives from it."""
 
     scenario: Scenario
     client: Guest
@@ -69,6 +97,8 @@ class ScenarioDeployment:
     """Facts of the chain; empty until it is made, and without functions."""
     carried: dict[str, list[str]] = field(default_factory=dict)
     """Instance -> tools that it lacked, and got."""
+    sffs: dict[str, EbpfSff] = field(default_factory=dict)
+    """SFFs of ours in the guests, by instance."""
     ready: bool = False
     """Whether `prepare` has succeeded."""
 
@@ -82,17 +112,73 @@ class ScenarioDeployment:
         DeploymentError."""
         with errors_as(DeploymentError, MeasurementError):
             each(
-                partial(self._endpoint, "client", self.client, self.server),
-                partial(self._endpoint, "server", self.server, self.client),
+                partial(self._endpoint, "client", "server"),
+                partial(self._endpoint, "server", "client"),
                 *(partial(self._function, spec) for spec in self.scenario.chain.functions),
             )
         self.ready = True
+
+    @property
+    def encapsulation(self) -> str:
+        """Encapsulation towards functions that take one."""
+        return _ENCAPSULATIONS[self.chain.get("correlation")]
+
+    def endpoint_interface(self, name: str) -> EndpointInterface:
+        """Return the data interface of `client` or `server`."""
+        guest = self.guests[name]
+        port = guest.port(DATA)
+        return EndpointInterface(guest.interfaces[DATA], port.mac, port.address)
+
+    def interfaces(self, function: str) -> tuple[str, ...]:
+        """Return the interfaces of a function's guest by which packets enter and leave it."""
+        guest = self.functions[function]
+        return guest.interfaces[INGRESS], guest.interfaces[EGRESS]
+
+    def sff_ports(self, function: str) -> tuple[str, ...]:
+        """Return the SFF's ends of a function's attachments, where captures see all packets; empty
+        if the SFF is not in the guest."""
+        return ()
+
+    def gets_nsh(self, function: str) -> bool:
+        """Whether a function gets NSH packets."""
+        return isinstance(self.at_ports.get(function), PortPair)
+
+    def show_packets(self, shown: bool) -> None:
+        """Let captures at the ports of SFFs in guests see every packet, or no longer. Raises
+        DeploymentError, MeasurementError."""
+        each(*(partial(sff.show_packets, shown) for sff in self.sffs.values()))
+
+    def cross_unshown(self, made: Deployment) -> list[str]:
+        """Send marked packets both ways through SFFs in guests, not shown to captures, and say
+        which of the SFFs counted too few. `made`: how this is described. Raises DeploymentError."""
+        return []
+
+    def unparsed(self) -> dict[str, int]:
+        """Return how many frames the classifiers of SFFs in guests could not parse, by SFF. Raises
+        DeploymentError, MeasurementError."""
+        # Only those of endpoints classify.
+        ends = [name for name in ("client", "server") if name in self.sffs]
+        counts = each(*(self.sffs[name].unparsed for name in ends))
+        return {f"sff@{name}": count for name, count in zip(ends, counts, strict=True)}
+
+    def problems(self) -> list[str]:
+        """Say which SFFs in guests do not forward."""
+        problems = ((name, sff.problem()) for name, sff in self.sffs.items())
+        return [f"the SFF of {name}: {problem}" for name, problem in problems if problem]
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return facts for Deployment.facts that not every chaining has."""
+        return {}
+
+    def _stopped(self) -> tuple[dict[str, Any], ...]:
+        """Return what `stop` ends, in this order."""
+        return self.running, self.at_ports
 
     def stop(self) -> None:
         """End functions, and whatever else runs in the guests; the guests keep running. All are
         ended even if one fails; then raises the first error, an SfcperfError."""
         errors = []
-        for started in (self.running, self.at_ports):
+        for started in self._stopped():
             while started:
                 _, running = started.popitem()
                 try:
@@ -109,19 +195,20 @@ class ScenarioDeployment:
         if errors:
             raise errors[0]
 
-    def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
+    def _endpoint(self, name: str, other: str) -> None:
         """Bring tools to an endpoint's guest, and set up its data interface, unless it is an
         existing machine: the run does not change that."""
+        guest = self.guests[name]
         self._equip(name, guest, self._probe_tools())
         if not guest.made:
             return
-        interface, own = guest.interfaces[DATA], guest.port(DATA).address
+        self._attach_endpoint(name, guest)
+        own, there = self.endpoint_interface(name), self.endpoint_interface(other)
         lines = (
-            f"link set dev {interface} mtu {self.config.mtu} up",
-            f"address replace {own}/{self.prefix_length} dev {interface}",
+            f"link set dev {own.name} mtu {self.config.mtu} up",
+            f"address replace {own.address}/{self.prefix_length} dev {own.name}",
             # A permanent neighbour keeps ARP out of measurements.
-            f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
-            f"permanent dev {interface}",
+            f"neighbour replace {there.address} lladdr {there.mac} nud permanent dev {own.name}",
         )
         ip_batch(guest.host, lines)
         guest.host.run(["sysctl", "-q", "-w", *_BUFFERS], timeout_s=COMMAND_TIMEOUT_S)
@@ -131,20 +218,15 @@ class ScenarioDeployment:
         guest = self.functions[spec.name]
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
         self._equip(spec.name, guest, kind.tools(spec.knobs))
-        client, server = self.client.port(DATA), self.server.port(DATA)
+        client, server = self.endpoint_interface("client"), self.endpoint_interface("server")
         outputs = self.outputs / spec.name
         outputs.mkdir(parents=True, exist_ok=True)
-        ports = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
-        macs = (guest.port(INGRESS).mac, guest.port(EGRESS).mac)
-        chain = encapsulation.correlation(self.scenario)
-        nsh = encapsulation.gets_nsh(spec, chain)
-        if chain == "nsh":
-            self._connect_ports(spec, guest, ports)
+        attached = self._attach_function(spec, guest)
         attachment = Attachment(
             name=spec.name,
-            interfaces=(FUNCTION_INTERFACE,) if nsh else ports,
-            macs=(FUNCTION_MAC,) if nsh else macs,
-            encapsulation="nsh-eth" if nsh else "none",
+            interfaces=attached.interfaces,
+            macs=attached.macs,
+            encapsulation=attached.encapsulation,
             address=None,
             client=(client.address, client.mac),
             server=(server.address, server.mac),
@@ -157,6 +239,19 @@ class ScenarioDeployment:
             services=self.services,
         )
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
+
+    def _attach_endpoint(self, name: str, guest: Guest) -> None:
+        """Make the data interface of an endpoint, where it is not its network card."""
+
+    def _attach_function(self, spec: FunctionSpec, guest: Guest) -> Attached:
+        """Connect a function to its ports, and return how it is attached."""
+        ports = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
+        chain = encapsulation.correlation(self.scenario)
+        if chain == "nsh":
+            self._connect_ports(spec, guest, ports)
+        if encapsulation.gets_nsh(spec, chain):
+            return Attached((FUNCTION_INTERFACE,), (FUNCTION_MAC,), "nsh-eth")
+        return Attached(ports, (guest.port(INGRESS).mac, guest.port(EGRESS).mac), "none")
 
     def _connect_ports(self, spec: FunctionSpec, guest: Guest, ports: tuple[str, str]) -> None:
         """Connect a function to ports that carry NSH: by FUNCTION_INTERFACE if it takes NSH, else
@@ -176,11 +271,16 @@ class ScenarioDeployment:
         """Remove what an earlier scenario left in the guest, then bring the tools that it lacks."""
         empty = ["sh", "-c", _EMPTY, "sh", str(guest.host.workdir)]
         guest.host.run(empty, timeout_s=COMMAND_TIMEOUT_S)
-        wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))
+        own = (*OWN_TOOLS, *self._own_tools())
+        wanted = tuple(dict.fromkeys((*own, *tools, *self._monitor_tools())))
         if self.config.provision == "ansible" and guest.made:
             self.carried[name] = list(install(guest.host, wanted, self.outputs / "ansible" / name))
         else:
             self.carried[name] = list(equip(guest.host, wanted))
+
+    def _own_tools(self) -> tuple[str, ...]:
+        """Return commands that not every chaining calls in guests."""
+        return ()
 
     def _probe_tools(self) -> tuple[str, ...]:
         """Return the commands that the scenario's probes call."""

@@ -16,6 +16,9 @@ from sfcperf.hosts.ip_batch import ip_batch
 from sfcperf.management.deployment import LookupCounts, SffCounts
 from sfcperf.workflow.model import Scenario
 
+QUEUE_PACKETS = 1000
+"""Length of the queue of an endpoint's interface: as Linux gives network cards (txqueuelen)."""
+
 
 def outer_mtu(layout: Layout) -> int:
     """Return the MTU of the SFF's interfaces, bytes. It has room for the header that a packet gets
@@ -98,6 +101,11 @@ class EbpfSff(Sff):
         """Return `--sff tap-far`: sfc-sfcmon finds sfc-sff by one of its interfaces, and its
         programs are the same at all of them."""
         return ["--sff", TAP[1]]
+
+    def attached(self) -> Mapping[str, str]:
+        """Interface -> how the SFF's program is attached there: by `native` or `generic` XDP.
+        Raises DeploymentError, MeasurementError."""
+        return dict(self._running.fresh()["xdp"])
 
     def problem(self) -> str | None:
         """Return None while sfc-sff runs, else why it has ended. Raises DeploymentError before

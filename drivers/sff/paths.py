@@ -11,6 +11,8 @@ from sfcperf.workflow.model import Scenario
 
 REVERSE_SPI_BIT = 1 << 23
 """This bit is set in the SPI of a reverse path, as OpenDaylight's SFC does."""
+MOST_LOOKUPS = 62
+"""Lookups by SFFs on a path: the NSH's TTL starts at 63 and may not reach 0 (RFC 8300, 2.2)."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,15 @@ class Path:
     hops: tuple[PathHop, ...]
 
     @property
-    def lookups(self) -> int:
-        """How often SFFs look up a packet; each lookup decrements the TTL. Packets are looked up
-        once before each SF, twice if it is on another node than the step before, and once at the
-        end of the path."""
-        nodes = [self.source.node, *(hop.exit.node for hop in self.hops)]
-        moves = sum(here != hop.entry.node for here, hop in zip(nodes, self.hops, strict=False))
-        return len(self.hops) + moves + 1
+    def places(self) -> list[tuple[str, int]]:
+        """Node and SI of each lookup of a packet; each lookup decrements the TTL. Packets are
+        looked up where they come from and, if the next SF is on another node, by the SFF of that
+        node again, and at last at the end of the path."""
+        before, found = self.source.node, []
+        for hop in self.hops:
+            found += [(node, hop.si) for node in dict.fromkeys((before, hop.entry.node))]
+            before = hop.exit.node
+        return [*found, (before, self.final_si)]
 
     @property
     def final_si(self) -> int:

@@ -74,6 +74,6 @@ def machine_resources(plan: MachinePlan) -> list[NamedResource]:
     """Return all resources that a machine has by itself, those for its part in chains too."""
     resources = [(Kind.PORT, plan.port_name(port)) for port in plan.spec.ports]
     resources.append((Kind.SERVER, plan.name))
-    if plan.spec.role == "function":
+    if plan.spec.has_port_pair:
         resources += [(Kind.PAIR, plan.name), (Kind.PAIR_GROUP, plan.name)]
     return resources

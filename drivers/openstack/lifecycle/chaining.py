@@ -33,6 +33,10 @@ from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
 EXTENSIONS = ("sfc", "flow_classifier")
+REMEDY = (
+    "install networking-sfc beside the cloud's neutron, which needs ML2 with Open vSwitch agents; "
+    "on other clouds (OVN), --set infrastructure.config.chaining=overlay"
+)
 REMOVAL_TIMEOUT_S = 60.0
 """How long the removal of a port pair or its group may take."""
 _ALL = "0.0.0.0/0"
@@ -46,7 +50,7 @@ def requirements(cloud: Cloud) -> list[Requirement]:
             f"neutron extension {alias}",
             alias in offered,
             "available" if alias in offered else "the cloud's neutron does not offer it",
-            "" if alias in offered else "install networking-sfc beside the cloud's neutron",
+            "" if alias in offered else REMEDY,
         )
         for alias in EXTENSIONS
     ]

@@ -24,8 +24,9 @@ class NovaLifecycle(Lifecycle):
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
-        """Require networking-sfc's extensions of neutron, `sfc` and `flow_classifier`."""
-        return chaining.requirements(cloud)
+        """Require networking-sfc's extensions of neutron, `sfc` and `flow_classifier`, unless SFFs
+        in the VMs make the chains."""
+        return [] if config.overlay else chaining.requirements(cloud)
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
         """Create each machine's ports in neutron and its server in nova, and wait until all servers

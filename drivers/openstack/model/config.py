@@ -9,6 +9,7 @@ from typing import Literal
 from sfcperf.plugins import array, choice, integer, number, object_schema
 
 LIFECYCLES = ("nova", "tacker")
+CHAININGS = ("networking-sfc", "overlay")
 
 _NAME = {"type": "string", "minLength": 1}
 PARAMETERS = object_schema(
@@ -57,6 +58,13 @@ PARAMETERS = object_schema(
             LIFECYCLES,
             default="nova",
         ),
+        "chaining": choice(
+            "What chains the VMs: `networking-sfc`, in the cloud's switches (needs Neutron with "
+            "Open vSwitch agents and networking-sfc), or `overlay`, an SFF of SFCPerf in each VM, "
+            "over VXLAN-GPE (needs only UDP port 4790 between VMs).",
+            CHAININGS,
+            default="networking-sfc",
+        ),
         "telemetry_cloud": {
             "description": "Name in clouds.yaml of a user who may read diagnostics for the monitor "
             "`diagnostics`, if the user of `cloud` may not. By default, Nova only allows "
@@ -98,6 +106,7 @@ class Config:
     mtu: int
     provision: Literal["carry", "ansible"]
     boot_timeout_s: float
+    chaining: Literal["networking-sfc", "overlay"] = "networking-sfc"
     cloud: str | None = None
     image: str | None = None
     flavor: str | None = None
@@ -106,3 +115,8 @@ class Config:
     telemetry_cloud: str | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
     dns_servers: Sequence[str] = ()
+
+    @property
+    def overlay(self) -> bool:
+        """Whether SFFs in the VMs make the chains, and not the cloud's networking-sfc."""
+        return self.chaining == "overlay"

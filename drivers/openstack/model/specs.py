@@ -11,9 +11,10 @@ from sfcperf.workflow.model import Match
 MANAGEMENT = "management"
 """Port for SSH."""
 DATA = "data"
-"""An endpoint's port in the data network."""
+"""The port of an endpoint in the data network, and with the chaining `overlay` that of a
+function."""
 INGRESS, EGRESS = "in", "out"
-"""A function's ports in the data network: its port pair."""
+"""A function's ports in the data network, if networking-sfc chains it: its port pair."""
 Correlation = Literal["nsh", "mpls"]
 """Encapsulation of a chain, by the name of networking-sfc's parameter."""
 PREFIX_LENGTH = 24
@@ -65,11 +66,18 @@ class MachineSpec:
     """TOSCA descriptor, for Tacker; None for an endpoint."""
     user_data: str | None = None
     """The descriptor's own, for cloud-init; None: it has none."""
+    overlay: bool = False
+    """Whether it has an SFF of its own (chaining `overlay`)."""
+
+    @property
+    def has_port_pair(self) -> bool:
+        """Whether networking-sfc sends packets through it."""
+        return self.role == "function" and not self.overlay
 
     @property
     def ports(self) -> tuple[str, ...]:
         """Ports, in the order of the machine's interfaces."""
-        return (MANAGEMENT, *((INGRESS, EGRESS) if self.role == "function" else (DATA,)))
+        return (MANAGEMENT, *((INGRESS, EGRESS) if self.has_port_pair else (DATA,)))
 
 
 @dataclass(frozen=True)

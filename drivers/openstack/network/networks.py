@@ -3,7 +3,8 @@
 Subnets have no DHCP: guests get their addresses from the config drive, so that no boot waits for an
 agent. The data network has the cloud's default type for projects (networking-sfc's Open vSwitch
 driver steers only on VXLAN and GRE), no gateway and, where the project may choose, no port
-security: packets that leave a function have addresses of others.
+security: packets that leave a function have addresses of others. With the chaining `overlay` the
+data network keeps its port security: all packets have the addresses of ports, and are VXLAN-GPE.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from typing import Any
 
+from sfcperf.dataplane.nsh.vxlan_gpe import UDP_PORT as GPE_PORT
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError
 from sfcperf.drivers.openstack.model.specs import DATA, MANAGEMENT, PREFIX_LENGTH
@@ -108,7 +110,7 @@ class _NetworkBuilder:
         self.data_prefix = DATA_PREFIX
         self.groups: Mapping[str, dict[str, Any]] = {
             # Packets that leave a chain may have addresses that its functions changed.
-            self.names.run: {},
+            self.names.run: _udp(GPE_PORT) if self.config.overlay else {},
             self.names.of(MANAGEMENT): {
                 "protocol": "tcp",
                 "port_range_min": SSH_PORT,
@@ -189,7 +191,8 @@ class _NetworkBuilder:
         """Make a network with one subnet, DATA or MANAGEMENT. The cloud assigns addresses from the
         upper half of it, so that those of endpoints in the lower half stay free."""
         name = self.names.of(which)
-        made = self._network(name)
+        filtered = which == DATA and self.config.overlay
+        made = self._network(name, port_security=filtered)
         hosts = IPv4Network(prefix)
         # The last address of the network is that for broadcasts.
         last = hosts.num_addresses - 2
@@ -210,11 +213,11 @@ class _NetworkBuilder:
         self.subnets[which] = id_of(subnet)
         return made
 
-    def _network(self, name: str) -> Any:
-        """Make a network, without port security if the project may choose."""
+    def _network(self, name: str, *, port_security: bool) -> Any:
+        """Make a network; without `port_security`, it has none if the project may choose."""
         fields = {"description": self.description}
         call = self.network.create_network
-        if "port-security" in self.extensions:
+        if "port-security" in self.extensions and not port_security:
             off = {**fields, "is_port_security_enabled": False}
             try:
                 return operations.create(self.cloud, Kind.NETWORK, name, call, **off)
@@ -309,16 +312,23 @@ class _NetworkBuilder:
         )
 
 
-def check_mtu(networks: RunNetworks, mtu: int, nsh_bytes: int, where: str) -> None:
+def _udp(port: int) -> dict[str, Any]:
+    """Return the properties of a rule for datagrams to this port."""
+    return {"protocol": "udp", "port_range_min": port, "port_range_max": port}
+
+
+def check_mtu(
+    networks: RunNetworks, mtu: int, added: int, where: str, *, encapsulation: str = "NSH"
+) -> None:
     """Raises DeploymentError if packets of endpoints with this MTU do not fit into the data network
-    with the `nsh_bytes` that NSH adds. `where`: JSON pointer to what sets the MTU."""
+    with the `added` bytes of an encapsulation. `where`: JSON pointer to what sets the MTU."""
     most = networks.data_mtu
-    if not most or mtu + nsh_bytes <= most:
+    if not most or mtu + added <= most:
         return
-    with_nsh = f", which become {mtu + nsh_bytes} with NSH" if nsh_bytes else ""
+    encapsulated = f", which become {mtu + added} with {encapsulation}" if added else ""
     raise DeploymentError(
         f"the data network of this cloud carries packets of {most} bytes at most, but endpoints "
-        f"send packets of up to {mtu} bytes{with_nsh}",
+        f"send packets of up to {mtu} bytes{encapsulated}",
         where=where,
-        hint=f"set it to {most - nsh_bytes} or less, on all infrastructures that are compared",
+        hint=f"set it to {most - added} or less, on all infrastructures that are compared",
     )

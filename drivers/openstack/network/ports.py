@@ -73,8 +73,9 @@ def port_body(plan: MachinePlan, port: str, networks: RunNetworks) -> dict[str, 
     group = networks.security_groups.get(body["network_id"])
     if group is not None:
         body["security_group_ids"] = [group]
-        if port != MANAGEMENT:
-            # A function sends packets with the endpoints' addresses.
+        if port != MANAGEMENT and not plan.spec.overlay:
+            # A function sends packets with the endpoints' addresses. An SFF puts them into others
+            # with the port's own.
             body["allowed_address_pairs"] = [{"ip_address": "0.0.0.0/0"}]
     return body
 

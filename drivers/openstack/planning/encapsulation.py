@@ -1,7 +1,8 @@
-"""Which encapsulation networking-sfc uses towards the functions of a chain: NSH or MPLS.
+"""Which encapsulation a chain uses towards its functions: NSH or MPLS.
 
-With NSH (`correlation: nsh`), NSH-aware functions get NSH frames, and an SFC proxy in their VMs
-gives the others plain IP. With MPLS, all functions get plain IP.
+With NSH (networking-sfc's `correlation: nsh`), NSH-aware functions get NSH frames, and an SFC proxy
+in their VMs gives the others plain IP. With MPLS, all functions get plain IP. SFFs in the VMs
+(chaining `overlay`) always use NSH, in VXLAN-GPE between the VMs.
 """
 
 from __future__ import annotations
@@ -48,8 +49,10 @@ def gets_nsh(spec: FunctionSpec, chain: Correlation) -> bool:
     return chain == "nsh" and _type(spec).nsh_aware
 
 
-def describe(scenario: Scenario) -> str:
+def describe(scenario: Scenario, config: Config) -> str:
     """Say which encapsulation a chain has, and why."""
+    if config.overlay:
+        return _describe_overlay(scenario)
     chosen = scenario.chain.encapsulation
     if chosen != "auto":
         return f"{correlation(scenario)}, as requested"
@@ -59,9 +62,31 @@ def describe(scenario: Scenario) -> str:
     return "mpls, because no function takes NSH"
 
 
-def check(scenario: Scenario) -> None:
-    """Raises WorkflowError for an encapsulation that networking-sfc does not have, and for a
-    function that cannot take what it would get."""
+def _describe_overlay(scenario: Scenario) -> str:
+    """Say what functions get from the SFFs in their VMs."""
+    aware = {spec.vnf for spec in nsh_aware(scenario)}
+    plain = {spec.vnf for spec in scenario.chain.functions} - aware
+    gets = [
+        f"{what} to {', '.join(sorted(names))}"
+        for what, names in (("nsh-eth", aware), ("plain IP", plain))
+        if names
+    ]
+    return f"nsh in VXLAN-GPE between VMs (chaining overlay), which becomes {' and '.join(gets)}"
+
+
+def check(scenario: Scenario, config: Config) -> None:
+    """Raises WorkflowError for an encapsulation that the configured chaining does not have, and for
+    a function that cannot take what it would get."""
+    if config.overlay:
+        if scenario.chain.encapsulation not in ("auto", "nsh-eth"):
+            raise WorkflowError(
+                "the SFFs in VMs (chaining overlay) reach functions by NSH over Ethernet, not by "
+                f"{scenario.chain.encapsulation}",
+                where="/chain/encapsulation",
+                allowed='"nsh-eth" or "auto"',
+                hint="functions that do not take NSH get plain IP from the SFC proxy of their SFF",
+            )
+        return
     if scenario.chain.encapsulation == "nsh-vxlan-gpe":
         raise WorkflowError(
             "this driver does not support nsh-vxlan-gpe: switches of the cloud reach functions "

@@ -83,6 +83,7 @@ def _endpoint(spec: EndpointSpec, config: Config) -> MachineSpec | ExistingMachi
         memory_mib=resources.memory_mib,
         hypervisor=config.hosts.get(spec.node),
         vnfd=None,
+        overlay=config.overlay,
     )
 
 
@@ -123,6 +124,7 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
         hypervisor=config.hosts.get(spec.node),
         vnfd=vnfd,
         user_data=descriptor.user_data,
+        overlay=config.overlay,
     )
 
 

@@ -70,9 +70,9 @@ class _Demand:
 def _network_needs(
     machines: Mapping[MachineSpec, int], config: Config, own_data: bool
 ) -> list[_Demand]:
-    """Return what a run with these machines needs of neutron. The longest chain runs through all
-    functions, so each of them needs a port pair and a group."""
-    functions = sum(n for spec, n in machines.items() if spec.role == "function")
+    """Return what a run with these machines needs of neutron. The longest chain of networking-sfc
+    runs through all functions, so each of them needs a port pair and a group."""
+    functions = sum(n for spec, n in machines.items() if spec.has_port_pair)
     ports = sum(n * len(spec.ports) for spec, n in machines.items())
     own = int(config.management_network is None)
     chains = int(functions > 0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import PREFIX_LENGTH
-from sfcperf.drivers.openstack.planning import encapsulation
+from sfcperf.drivers.openstack.planning import encapsulation, overlay
 from sfcperf.drivers.openstack.planning.endpoint_options import options_of
 from sfcperf.drivers.openstack.planning.machine_specs import scenario_machines
 from sfcperf.errors import WorkflowError
@@ -16,7 +16,7 @@ from sfcperf.workflow.model import Resources, Scenario
 
 
 def validate(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Raises WorkflowError for what VMs and networking-sfc cannot build, and for scenarios that
+    """Raises WorkflowError for what VMs and their chaining cannot build, and for scenarios that
     differ but would be built alike."""
     if (config.management_network is None) == (config.external_network is None):
         raise WorkflowError(
@@ -34,8 +34,11 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
     for scenario in scenarios:
         # It refuses options and descriptors that do not make a machine; its result is not needed.
         scenario_machines(scenario, config)
-        encapsulation.check(scenario)
-        _check_classifier(scenario)
+        encapsulation.check(scenario, config)
+        if config.overlay:
+            overlay.check(scenario, config)
+        else:
+            _check_classifier(scenario)
         _check_endpoints(scenario)
         _check_topology(scenario)
         _check_hosts(scenario, config)

@@ -38,6 +38,9 @@ class CapturePoint:
     """Name of the instance: `client`, `fwd-1`."""
     host: Host
     interfaces: tuple[str, ...]
+    at_sff: bool = False
+    """Whether they are the SFF's ends of the instance's attachments: what the host sends there, the
+    instance receives."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Only its mark identifies a packet: NAT and load balancers change addresses and p
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from struct import Struct
 
@@ -20,8 +20,9 @@ LINKTYPE_LINUX_SLL2 = 276
 _HEADER = Struct(">HxxIHBBQ")
 """Protocol, index of the interface, kind of hardware, packet type, link-layer address."""
 _IPV4 = 0x0800
-_RECEIVED, _SENT = 0, 4
-"""Packet types; packets for another host (3) are neither."""
+_RECEIVED, _FOR_ANOTHER, _SENT = 0, 3, 4
+"""Packet types. Packets for another host are no instance's, but at the SFF's end of an attachment
+all that come in are such."""
 _TTL = 8
 """Place of the TTL in an IPv4 packet."""
 _ETHERNET_BYTES = 14
@@ -33,7 +34,7 @@ class Observation:
 
     interface: str
     outgoing: bool
-    """Whether the host sent it; else it received it."""
+    """Whether the instance sent it; else it received it."""
     ttl: int
     spi: int | None = None
     si: int | None = None
@@ -44,29 +45,37 @@ Observations = Mapping[bytes, tuple[Observation, ...]]
 """Mark -> where its packet was observed at one host, in the order of that host's clock."""
 
 
-def observe(pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes]) -> Observations:
-    """Find where packets with these marks were observed, at these interfaces (index -> name). The
-    file may still grow; without its header it counts as empty.
+def observe(
+    pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes], *, at_sff: bool = False
+) -> Observations:
+    """Find where packets with these marks were observed, at these interfaces (index -> name), which
+    are the instance's or, with `at_sff`, the other ends of its attachments. The file may still
+    grow; without its header it counts as empty.
 
     Raises MeasurementError for anything but a capture with link type LINUX_SLL2.
     """
     found: dict[bytes, tuple[Observation, ...]] = dict.fromkeys(marks, ())
     if not pcap.exists() or pcap.stat().st_size < pcap_file.HEADER_BYTES:
         return found
+    received = (_RECEIVED, _FOR_ANOTHER) if at_sff else (_RECEIVED,)
     for _, frame in pcap_file.recorded(pcap, LINKTYPE_LINUX_SLL2):
-        unpacked = _unpacked(frame, interfaces)
+        unpacked = _unpacked(frame, interfaces, received)
         if unpacked is None:
             continue
         observation, packet = unpacked
         mark = mark_of(packet)
         if mark in found:
-            found[mark] += (observation,)
+            outgoing = observation.outgoing != at_sff
+            found[mark] += (replace(observation, outgoing=outgoing),)
     return found
 
 
-def _unpacked(frame: bytes, interfaces: Mapping[int, str]) -> tuple[Observation, bytes] | None:
+def _unpacked(
+    frame: bytes, interfaces: Mapping[int, str], received: Collection[int]
+) -> tuple[Observation, bytes] | None:
     """Read an observation from a captured frame, and the IPv4 packet. None for packets that the
-    host neither received nor sent, for other interfaces and other protocols."""
+    host neither sent nor received, for other interfaces and other protocols. `received`: types of
+    packets that count as received."""
     if len(frame) <= _HEADER.size:
         return None
     protocol, index, _, kind, _, _ = _HEADER.unpack_from(frame)
@@ -82,7 +91,7 @@ def _unpacked(frame: bytes, interfaces: Mapping[int, str]) -> tuple[Observation,
         packet = inner[_ETHERNET_BYTES:]
     if protocol != _IPV4 or len(packet) <= _TTL:
         return None
-    if kind not in (_RECEIVED, _SENT) or index not in interfaces:
+    if kind not in (*received, _SENT) or index not in interfaces:
         return None
     path = (None, None) if nsh is None else (nsh.spi, nsh.si)
     return Observation(interfaces[index], kind == _SENT, packet[_TTL], *path), packet

@@ -1,8 +1,8 @@
 """Traversal proof if the infrastructure makes the chain: marked packets are captured in each
 function, going in and coming out, and at both endpoints.
 
-VMs see nothing of the chaining between switches. Captures in the functions, with the SI of NSH and
-the TTL of plain IP (`evaluation`), prove that packets crossed each function once, by the right
+VMs see nothing of the chaining between switches. Captures in the functions' VMs, with the SI of NSH
+and the TTL of plain IP (`evaluation`), prove that packets crossed each function once, by the right
 interfaces and in the right order.
 """
 
@@ -44,6 +44,7 @@ _DUPLICATES_S = 0.3
 """How much longer a second copy of a packet may take."""
 _POLL_S = 0.05
 _SEND_TIMEOUT_S = 30.0
+_NO_PORTS: Mapping[str, tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True)
@@ -72,19 +73,22 @@ def prove(
     scenario: Scenario,
     folder: Path,
     *,
+    sff_ports: Mapping[str, tuple[str, ...]] = _NO_PORTS,
     settle_s: float = SETTLE_S,
     arrival_timeout_s: float = ARRIVAL_TIMEOUT_S,
 ) -> TraversalProof:
     """Send marked packets both ways and evaluate where they were captured.
 
-    `macs`: name of the endpoint -> MAC address of its data interface. Packets are sent again until
-    all took the expected path, or for `settle_s`; the proof is about the last ones. `folder`, below
-    the driver's raw folder, gets a capture of each point and the marks.
+    `macs`: name of the endpoint -> MAC address of its data interface. `sff_ports`: name of a
+    function -> the SFF's ends of its attachments, if the SFF is on its host: packets are captured
+    there, because the function's own interfaces do not show them if it forwards by XDP. Packets are
+    sent again until all took the expected path, or for `settle_s`; the proof is about the last
+    ones. `folder`, below the driver's raw folder, gets a capture of each point and the marks.
 
     Raises DeploymentError if packets cannot be sent or captured.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    prover = _Prover((client, server), functions, macs, scenario)
+    prover = _Prover((client, server), functions, macs, scenario, sff_ports)
     failed = "the traversal of the chain cannot be observed"
     with errors_as(DeploymentError, MeasurementError, context=failed):
         with capturing(prover.points, prover.filter, folder) as running:
@@ -114,6 +118,7 @@ class _Prover:
         functions: Sequence[ServiceFunction],
         macs: Mapping[str, str],
         scenario: Scenario,
+        sff_ports: Mapping[str, tuple[str, ...]],
     ) -> None:
         self._ends = ends
         self._functions = tuple(function.name for function in functions)
@@ -121,14 +126,20 @@ class _Prover:
         here, there = (Side(macs[end.name], end.address, 0) for end in self._ends)
         self._sides = sides(self._match, here, there)
         first_si = scenario.chain.initial_si
-        forward = tuple(_step(first_si - n, function) for n, function in enumerate(functions))
+        seen = [
+            CapturePoint(f.name, f.host, ports or f.interfaces, at_sff=bool(ports))
+            for f in functions
+            for ports in (sff_ports.get(f.name, ()),)
+        ]
+        crossed = list(zip(functions, seen, strict=True))
+        forward = tuple(_step(first_si - n, *there) for n, there in enumerate(crossed))
         back = tuple(
-            _step(first_si - n, function, back=True) for n, function in enumerate(functions[::-1])
+            _step(first_si - n, *there, back=True) for n, there in enumerate(crossed[::-1])
         )
         self._steps = (forward, () if scenario.chain.reverse == "bypass" else back)
         self.points = [
             *(CapturePoint(end.name, end.host, (end.interface,)) for end in self._ends),
-            *(CapturePoint(f.name, f.host, f.interfaces) for f in functions),
+            *seen,
         ]
 
     @property
@@ -148,8 +159,8 @@ class _Prover:
             _expected(client, server, self._steps[0], forward),
             _expected(server, client, self._steps[1], reverse),
         )
-        _send(client, forward)
-        _send(server, reverse)
+        send_marked(client, forward)
+        send_marked(server, reverse)
         deadline = time.monotonic() + timeout_s
         while not (attempt := self.evaluated(paths, running)).good and time.monotonic() < deadline:
             waiting.sleep(_POLL_S)
@@ -161,16 +172,21 @@ class _Prover:
         """Evaluate what the captures show by now."""
         marks = [mark for path in paths for mark in path.marks]
         observations: dict[str, Observations] = {
-            capture.point.name: observe(capture.pcap, capture.names, marks) for capture in running
+            capture.point.name: observe(
+                capture.pcap, capture.names, marks, at_sff=capture.point.at_sff
+            )
+            for capture in running
         }
         forward, reverse = (evaluate(path, self._functions, observations) for path in paths)
         return _Attempt(paths, (forward, reverse))
 
 
-def _step(si: int, function: ServiceFunction, *, back: bool = False) -> PathStep:
-    """Return the step of a function on a path. `si`: that of its place; networking-sfc numbers
-    functions downwards in both directions, those in plain IP too."""
-    entry, exit_ = function.interfaces[0], function.interfaces[-1]
+def _step(
+    si: int, function: ServiceFunction, seen: CapturePoint, *, back: bool = False
+) -> PathStep:
+    """Return the step of a function on a path. `si`: that of its place; functions are numbered
+    downwards in both directions, those in plain IP too. `seen`: where it is captured."""
+    entry, exit_ = seen.interfaces[0], seen.interfaces[-1]
     if back:
         entry, exit_ = exit_, entry
     return PathStep(function.name, entry, exit_, si if function.nsh_aware else None)
@@ -191,7 +207,7 @@ def _expected(
     )
 
 
-def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
+def send_marked(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
     """Send frames from an endpoint by sfc-send, which reads each one with its length in front."""
     frames = b"".join(struct.pack(">I", len(p.data)) + p.data for p in packets)
     argv = [endpoint.host.program(binaries.find(SENDER)), "--interface", endpoint.interface]
