@@ -34,11 +34,12 @@ NAMES = [f"{kind}-{number}" for number, kind in enumerate(MIXED, start=1)]
 REVERSE = 42 | 1 << 23
 
 
-@pytest.fixture(params=["native", "generic"])
+@pytest.fixture
 def overlay(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OverlayLab]:
+    """With network cards that take native XDP; the parameter may be `generic`."""
     skip_unless(*requirements(), *overlay_requirements())
     with Lab(tmp_path) as lab:
-        yield OverlayLab(lab, NAMES, request.param)
+        yield OverlayLab(lab, NAMES, getattr(request, "param", "native"))
 
 
 def ping(made: Deployment, *more: str) -> bool:
@@ -66,7 +67,9 @@ def on_card(lab: OverlayLab, name: str, folder: Path, action: Callable[[], objec
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("reverse", ["symmetric", "bypass"])
+@pytest.mark.parametrize("overlay", ["native", "generic"], indirect=True)
 def test_a_chain_of_both_kinds_of_functions(
     overlay: OverlayLab, tmp_path: Path, reverse: str, request: pytest.FixtureRequest
 ) -> None:
@@ -112,6 +115,31 @@ def test_a_chain_of_both_kinds_of_functions(
     with closing(Wire(card, CARD)) as wire:
         wire.send([bytes(other)])
     assert eventually(lambda: overlay.dropped() == 1)
+
+
+def test_a_function_that_is_left_out(overlay: OverlayLab, tmp_path: Path) -> None:
+    """The client's SFF sends packets past the first function: the proof says so, and so do counters
+    without captures."""
+    deployed = overlay.deploy(scenario(MIXED))
+    made, sff, fw = described(deployed), deployed.sffs["client"], deployed.layout.nodes[NAMES[1]]
+    honest, process = sff._tables, sff._process
+    assert process is not None
+
+    def tables(*, shown: bool) -> str:
+        lines = honest(shown=shown).splitlines()
+        past = f"path 42 254 from 1 to gpe port 200 mac {fw.mac} address {fw.address}"
+        lines = [past if line.startswith("path 42 255 ") else line for line in lines]
+        return "\n".join(lines).replace("rule 1 path 42 255", "rule 1 path 42 254") + "\n"
+
+    sff._tables = tables  # type: ignore[method-assign]
+    process.change(tables(shown=False))
+    assert ping(made)
+    found = deployed.cross_unshown(made)
+    lost = "counted 0 of 3 packets from client to server with SPI 42 SI 255 without captures"
+    assert {f"the SFF of client {lost}", f"the SFF of {NAMES[0]} {lost}"} <= set(found)
+    proof = prove_shown(deployed, made, tmp_path / "traversal")
+    assert not proof.proven
+    assert f"the packet entered {NAMES[0]} 0 times instead of once" in proof.problems[0]
 
 
 def test_vms_are_used_again(overlay: OverlayLab, tmp_path: Path) -> None:

@@ -15,14 +15,16 @@ from sfcperf.drivers.openstack.cloud_session import any_address
 from sfcperf.drivers.openstack.compute.flavors import Flavors
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining
+from sfcperf.drivers.openstack.lifecycle.base import machine_resources
 from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.model.specs import ChainPlan
 from sfcperf.drivers.openstack.network.networks import check_mtu, prepare_networks
-from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.network.ports import Port, port_body
 from sfcperf.drivers.openstack.network.service_address import service_address
 from sfcperf.drivers.openstack.planning.encapsulation import NSH_BYTES
 from sfcperf.drivers.openstack.planning.quota import check_quota
 from sfcperf.drivers.openstack.resources.context import Kind
+from sfcperf.drivers.sff.layout import GPE_OVERHEAD
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match, ProbeSpec
 
@@ -360,6 +362,31 @@ class TestRunNetworks:
         assert run_networks.data_id in run_networks.security_groups
         assert any("may not disable port security" in line for line in b.said)
 
+    def test_an_overlay_keeps_port_security(self, bench: Start) -> None:
+        """Between its VMs only VXLAN-GPE passes, from their own addresses; nothing of
+        networking-sfc is needed or made."""
+        b = self._ready(bench, chaining="overlay", extensions=("port-security", "security-group"))
+        networks = prepare_networks(b.context, "", self.KEY)
+        [data] = (n for n in b.api.things["networks"].values() if n["name"].endswith("-data"))
+        assert data["port_security_enabled"] is True
+        group = networks.security_groups[networks.data_id]
+        rules = b.api.things["security-group-rules"].values()
+        [rule] = (rule for rule in rules if rule["security_group_id"] == group)
+        ports = (rule["port_range_min"], rule["port_range_max"])
+        assert (rule["direction"], rule["protocol"], *ports) == ("ingress", "udp", 4790, 4790)
+        plan = b.function(1, overlay=True)
+        assert NovaLifecycle.requirements(b.cloud, b.context.config) == []
+        body = port_body(plan, "data", networks)
+        assert body["security_group_ids"] == [group]
+        assert "allowed_address_pairs" not in body
+        assert {kind for kind, _ in machine_resources(plan)} == {Kind.PORT, Kind.SERVER}
+
+    def test_what_clouds_without_networking_sfc_can_do(self, bench: Start) -> None:
+        b = self._ready(bench, extensions=("security-group",))
+        found = NovaLifecycle.requirements(b.cloud, b.context.config)
+        assert [need.met for need in found] == [False, False]
+        assert all("infrastructure.config.chaining=overlay" in need.remedy for need in found)
+
     def test_without_the_extensions(self, bench: Start) -> None:
         b = self._ready(bench, extensions=("sfc",))
         assert prepare_networks(b.context, "", self.KEY).security_groups == {}
@@ -381,6 +408,9 @@ class TestRunNetworks:
         check_mtu(networks, 1350, 0, where)
         with pytest.raises(DeploymentError, match="1350 bytes at most"):
             check_mtu(networks, 1351, 0, where)
+        with pytest.raises(DeploymentError, match="1351 with NSH in VXLAN-GPE") as caught:
+            check_mtu(networks, 1277, GPE_OVERHEAD, where, encapsulation="NSH in VXLAN-GPE")
+        assert "1276 or less" in (caught.value.hint or "")
         with pytest.raises(DeploymentError, match="1351 with NSH") as caught:
             check_mtu(networks, 1313, NSH_BYTES, where)
         assert "1312 or less" in (caught.value.hint or "")

@@ -68,6 +68,15 @@ LIMITED = {
     "placement": {"client": "node1", "server": "node1", "chain": "node2"},
 }
 SCRIPT = "#!/bin/sh\necho acme\n"
+OVERLAY = {"chaining": "overlay"}
+STANDING = {
+    "address": "192.0.2.9",
+    "host_key": "ssh-ed25519 AAAA",
+    "key_file": "key",
+    "interface": "eth1",
+    "port": "p",
+}
+"""An existing machine."""
 TACKER_VNFD = """
 tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0
 topology_template:
@@ -93,6 +102,12 @@ class TestMachineSpecs:
         assert forwarder.ports == ("management", "in", "out")
         assert forwarder.vnfd is not None and forwarder.vnfd.name == "vnfd.yaml"
         assert firewall.type == "firewall"
+
+    def test_machines_with_an_sff_have_one_port_for_data(self, tmp_path: Any) -> None:
+        short, _ = scenarios(tmp_path)
+        wanted = scenario_machines(short, config(**OVERLAY))
+        assert {spec.ports for spec in wanted.specs} == {("management", "data")}
+        assert not any(spec.has_port_pair for spec in wanted.specs)
 
     def test_without_an_image_it_is_that_of_the_descriptor(self, tmp_path: Any) -> None:
         short, _ = scenarios(
@@ -187,6 +202,37 @@ class TestValidation:
                 "chain/classifier/bypass_unparsed",
                 **one_function(classifier={"bypass_unparsed": True}),
             ),
+            cell(
+                "chain/encapsulation",
+                "not by mpls",
+                '"nsh-eth" or "auto"',
+                settings=OVERLAY,
+                **one_function(encapsulation="mpls"),
+            ),
+            cell(
+                "chain/encapsulation",
+                settings=OVERLAY,
+                **one_function(encapsulation="nsh-vxlan-gpe"),
+            ),
+            cell(
+                "infrastructure/config/lifecycle",
+                '"nova"',
+                settings={**OVERLAY, "lifecycle": "tacker"},
+            ),
+            cell("infrastructure/config/mtu", "at most 3326", settings={**OVERLAY, "mtu": 3327}),
+            cell(
+                "chain/functions",
+                "at most 30",
+                settings=OVERLAY,
+                chain={"functions": [{"vnf": "fwd", "count": 31}]},
+                factors={},
+            ),
+            cell(
+                "endpoints/client/options/machine",
+                '"networking-sfc"',
+                settings=OVERLAY,
+                endpoints={"client": {"options": {"machine": STANDING}}},
+            ),
             cell("infrastructure/config", settings={"management_network": None}),
             cell("infrastructure/config", settings={"external_network": "public"}),
             cell("infrastructure/config/dns_servers", settings={"dns_servers": ["192.0.2.53"]}),
@@ -221,6 +267,14 @@ class TestValidation:
         scenario = scenarios(tmp_path, **addresses("10.1.0.5", "10.1.0.6"))[0]
         validate([scenario], config())
         assert data_prefix(scenario) == "10.1.0.0/24"
+
+    def test_what_an_overlay_can_build_besides(self, tmp_path: Any) -> None:
+        """Chains begin with any SI, and what cannot be parsed may go round them, because the SFFs
+        are ours."""
+        changes = one_function(initial_si=9, classifier={"bypass_unparsed": True})
+        longest = {"chain": {"functions": [{"vnf": "fwd", "count": 30}]}, "factors": {}}
+        for asked in (changes, longest):
+            validate(scenarios(tmp_path, **asked), config(**OVERLAY, mtu=3326))
 
     def test_no_image(self, tmp_path: Any) -> None:
         assert "client" in refused(tmp_path, {"image": None}).message
@@ -276,3 +330,18 @@ def test_the_choice_of_an_encapsulation_is_said(
     }  # fmt: skip
     chosen = OpenStackDriver.choices({**vars(config())}, scenarios(tmp_path, **changes))
     assert chosen == [f"encapsulation of s001: {said}"]
+
+
+def test_what_an_overlay_gives_to_functions_is_said(tmp_path: Any) -> None:
+    chosen = OpenStackDriver.choices({**vars(config(**OVERLAY))}, scenarios(tmp_path))
+    assert chosen[0] == (
+        "encapsulation of s000: nsh in VXLAN-GPE between VMs (chaining overlay), which becomes "
+        "nsh-eth to fwd and plain IP to fw"
+    )
+
+
+def test_the_sffs_of_an_overlay_can_be_observed(tmp_path: Any) -> None:
+    scenario, _ = scenarios(tmp_path)
+    for settings, sffs in ((OVERLAY, ("client", "server", "fwd-1", "fw-1")), ({}, ())):
+        observable = OpenStackDriver.observable({**vars(config(**settings))}, scenario)
+        assert observable.counting_sffs == sffs
