@@ -21,7 +21,7 @@ SINCE_FIRST = "since_first_us"
 _NS_PER_US = 1000
 ENDPOINTS = ("client", "server")
 _NONE_COUNTS = "no SFF of this deployment counts what it does, which the monitor `sff` needs"
-_HINT = "the local driver's data planes `ebpf` and `bmv2` do"
+_HINT = "the local driver's data planes `ebpf` and `bmv2` do, and the OpenStack driver's overlay"
 _PREFIXES = {"forward": "", "reverse": "reverse_"}
 """Direction of a lookup -> first part of the names of its metrics."""
 
