@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -16,8 +17,10 @@ from support.needs import skip_unless
 from support.network.overlay_lab import CARD, OverlayLab, described, prove_shown
 from support.network.transfers import transfer
 from support.network.wires import Lab, Wire, eventually, ip, space
+from support.probing import made
 from support.records.scenarios import scenario
 
+from sfcperf import plugins
 from sfcperf.drivers.openstack.overlay.deployment import OverlayDeployment
 from sfcperf.drivers.openstack.overlay.node import OverlayNode
 from sfcperf.drivers.openstack.overlay.node import requirements as overlay_requirements
@@ -25,6 +28,10 @@ from sfcperf.drivers.openstack.traversal.proof import requirements
 from sfcperf.errors import DeploymentError
 from sfcperf.management import health
 from sfcperf.management.deployment import Deployment
+from sfcperf.passive.base import Monitor
+from sfcperf.passive.interfaces import InterfaceMonitor
+from sfcperf.passive.sff import SffMonitor
+from sfcperf.passive.tcpdump import TcpdumpMonitor
 
 pytestmark = pytest.mark.root
 
@@ -42,9 +49,9 @@ def overlay(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OverlayL
         yield OverlayLab(lab, NAMES, getattr(request, "param", "native"))
 
 
-def ping(made: Deployment, *more: str) -> bool:
-    argv = ["ping", "-n", "-c", "3", "-i", "0.05", "-W", "2", *more, made.server.address]
-    done = made.client.host.run(argv, timeout_s=30, check=False)
+def ping(chain: Deployment, *more: str) -> bool:
+    argv = ["ping", "-n", "-c", "3", "-i", "0.05", "-W", "2", *more, chain.server.address]
+    done = chain.client.host.run(argv, timeout_s=30, check=False)
     return " 3 received" in done.text
 
 
@@ -76,11 +83,11 @@ def test_a_chain_of_both_kinds_of_functions(
     """By XDP and, while the proof looks, by the tap. tshark reads the SPI and SI between VMs. The
     switch drops nothing: all that VMs send is VXLAN-GPE, from their own addresses."""
     deployed = overlay.deploy(scenario(MIXED, reverse=reverse))  # type: ignore[arg-type]
-    made = described(deployed)
-    cards = {name: card["xdp"] for name, card in made.facts["underlay"].items()}
+    chain = described(deployed)
+    cards = {name: card["xdp"] for name, card in chain.facts["underlay"].items()}
     assert set(cards.values()) == {request.node.callspec.params["overlay"]}
     assert set(cards) == {"client", "server", *NAMES}
-    proof = prove_shown(deployed, made, tmp_path / "traversal")
+    proof = prove_shown(deployed, chain, tmp_path / "traversal")
     assert (proof.proven, proof.problems) == (True, ())
     assert [(h.function, h.spi, h.si, h.si_after) for h in proof.forward] == [
         (NAMES[0], 42, 255, 254),
@@ -89,24 +96,24 @@ def test_a_chain_of_both_kinds_of_functions(
     back = [(h.function, h.spi, h.si, h.si_after) for h in proof.reverse]
     symmetric = [(NAMES[1], None, None, None), (NAMES[0], REVERSE, 254, 253)]
     assert back == (symmetric if reverse == "symmetric" else [])
-    assert ping(made)
-    assert ping(made, "-M", "do", "-s", str(1400 - 28))
+    assert ping(chain)
+    assert ping(chain, "-M", "do", "-s", str(1400 - 28))
     # With lost checksums, or packets that are too large, nothing arrives.
     for way in ([], ["-R"]):
-        assert transfer(made, "-t", "1", *way, folder=tmp_path)["bytes"] > 1 << 20
-    seen = on_card(overlay, NAMES[1], tmp_path, lambda: ping(made))
+        assert transfer(chain, "-t", "1", *way, folder=tmp_path)["bytes"] > 1 << 20
+    seen = on_card(overlay, NAMES[1], tmp_path, lambda: ping(chain))
     assert {line.split("\t")[0] for line in seen} == {"4790"}
     hops = {tuple(line.split("\t")[1:3]) for line in seen}
     # The firewall's VM sends on what has no NSH any more at the end of the path.
     forward = {("42", "254"), ("", "")}
     back_again = {(str(REVERSE), "255"), (str(REVERSE), "254")}
     assert hops == (forward | back_again if reverse == "symmetric" else forward)
-    counted = made.sffs[f"sff@{NAMES[1]}"].read()
+    counted = chain.sffs[f"sff@{NAMES[1]}"].read()
     assert {look.si for look in counted.lookups if look.spi == 42 and look.packets} == {254, 253}
-    assert made.unparsed() == {"sff@client": 0, "sff@server": 0}
-    assert deployed.cross_unshown(made) == []
+    assert chain.unparsed() == {"sff@client": 0, "sff@server": 0}
+    assert deployed.cross_unshown(chain) == []
     assert overlay.dropped() == 0
-    assert health.problems(made) == []
+    assert health.problems(chain) == []
     # The switch drops what is not VXLAN-GPE.
     nodes, card = deployed.layout.nodes, overlay.vms["client"].namespace
     assert card is not None
@@ -121,7 +128,7 @@ def test_a_function_that_is_left_out(overlay: OverlayLab, tmp_path: Path) -> Non
     """The client's SFF sends packets past the first function: the proof says so, and so do counters
     without captures."""
     deployed = overlay.deploy(scenario(MIXED))
-    made, sff, fw = described(deployed), deployed.sffs["client"], deployed.layout.nodes[NAMES[1]]
+    chain, sff, fw = described(deployed), deployed.sffs["client"], deployed.layout.nodes[NAMES[1]]
     honest, process = sff._tables, sff._process
     assert process is not None
 
@@ -133,11 +140,11 @@ def test_a_function_that_is_left_out(overlay: OverlayLab, tmp_path: Path) -> Non
 
     sff._tables = tables  # type: ignore[method-assign]
     process.change(tables(shown=False))
-    assert ping(made)
-    found = deployed.cross_unshown(made)
+    assert ping(chain)
+    found = deployed.cross_unshown(chain)
     lost = "counted 0 of 3 packets from client to server with SPI 42 SI 255 without captures"
     assert {f"the SFF of client {lost}", f"the SFF of {NAMES[0]} {lost}"} <= set(found)
-    proof = prove_shown(deployed, made, tmp_path / "traversal")
+    proof = prove_shown(deployed, chain, tmp_path / "traversal")
     assert not proof.proven
     assert f"the packet entered {NAMES[0]} 0 times instead of once" in proof.problems[0]
 
@@ -147,16 +154,16 @@ def test_vms_are_used_again(overlay: OverlayLab, tmp_path: Path) -> None:
     where a process was killed."""
     for types, killed in ((MIXED, True), ((), False), (MIXED[:1], False)):
         deployed = overlay.deploy(scenario(types))
-        made = described(deployed)
-        assert made.encapsulation == ("nsh-eth" if types else "none")
-        assert ping(made)
-        proof = prove_shown(deployed, made, tmp_path / f"traversal-{len(types)}")
+        chain = described(deployed)
+        assert chain.encapsulation == ("nsh-eth" if types else "none")
+        assert ping(chain)
+        proof = prove_shown(deployed, chain, tmp_path / f"traversal-{len(types)}")
         assert (proof.proven, proof.problems) == (True, ())
-        assert ping(made)
+        assert ping(chain)
         if killed:
             kill(deployed, "client")
             assert "the SFF of client: " in deployed.problems()[0]
-            assert not ping(made)
+            assert not ping(chain)
         deployed.stop()
         for name in overlay.vms:
             assert overlay.interfaces(name) == ["lo", CARD]
@@ -172,13 +179,58 @@ def kill(deployed: OverlayDeployment, name: str) -> None:
     assert eventually(lambda: process.problem())
 
 
+def test_what_monitors_see(overlay: OverlayLab, tmp_path: Path) -> None:
+    """Captures and counters at the SFFs' ports have every packet of both directions; counters of
+    the SFFs too."""
+    chain = described(overlay.deploy(scenario(MIXED)))
+    packets = {"client": 60, NAMES[0]: 120, f"{NAMES[1]}-in": 60, f"{NAMES[1]}-out": 60}
+    captured = observe(chain, made(TcpdumpMonitor), tmp_path)
+    assert {name: captured[name, "captured_packets"] for name in packets} == packets
+    counted = observe(chain, made(InterfaceMonitor, interval_s=0.2), tmp_path)
+    for name, count in packets.items():
+        ways = (counted[name, f"{way}_packets"] for way in ("rx", "tx"))
+        assert sum(ways) >= count
+    looked = observe(chain, made(SffMonitor, interval_s=0.2), tmp_path)
+    for node, si in (("client", 255), (NAMES[0], 254), (NAMES[1], 253)):
+        assert looked[f"sff@{node}/spi42-si{si}", "packets"] >= 30
+
+
+def observe(deployment: Deployment, monitor: Monitor, folder: Path) -> dict[tuple[str, str], Any]:
+    """Source and metric -> its values added up, of a monitor while 30 pings cross the chain."""
+    monitor.start(deployment, folder)
+    argv = ["ping", "-n", "-c", "30", "-i", "0.02", "-W", "2", deployment.server.address]
+    deployment.client.host.run(argv, timeout_s=30)
+    found: dict[tuple[str, str], Any] = {}
+    for seen in monitor.stop():
+        key = seen.source, seen.metric
+        found[key] = found.get(key, 0) + seen.value
+    return found
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", sorted(plugins.names("vnf")))
+def test_all_types_of_functions(tmp_path: Path, kind: str) -> None:
+    skip_unless(*requirements(), *overlay_requirements())
+    asked = scenario([kind])
+    skip_unless(*plugins.load("vnf", kind).requirements(asked.chain.functions[0].knobs))
+    with Lab(tmp_path) as lab:
+        overlay = OverlayLab(lab, [f"{kind}-1"])
+        deployed = overlay.deploy(asked)
+        chain = described(deployed)
+        proof = prove_shown(deployed, chain, tmp_path / "traversal")
+        assert (proof.proven, proof.problems) == (True, ())
+        assert ping(chain)
+        assert transfer(chain, "-t", "1", folder=tmp_path)["bytes"] > 1 << 20
+        assert health.problems(chain) == []
+
+
 def test_what_the_classifier_cannot_parse(overlay: OverlayLab) -> None:
     """Is dropped and counted, or goes round the chain, as on the local driver."""
     for bypass in (False, True):
         asked = scenario(MIXED[:1], bypass_unparsed=bypass)
         deployed = overlay.deploy(asked)
-        made = described(deployed)
-        interface, client = made.client.interface, deployed.layout.client
+        chain = described(deployed)
+        interface, client = chain.client.interface, deployed.layout.client
         server = deployed.layout.server
         with_tag = bytes(Ether(dst=server.mac, src=client.mac) / Dot1Q(vlan=5) / Raw(bytes(46)))
         port, there = (overlay.vms[name].namespace for name in ("client", "server"))
@@ -188,7 +240,7 @@ def test_what_the_classifier_cannot_parse(overlay: OverlayLab) -> None:
             here.send([with_tag] * 5)
             dropped = 0 if bypass else 5
             assert len(end.drain()) == 5 - dropped
-            assert sum(made.unparsed().values()) == dropped
+            assert sum(chain.unparsed().values()) == dropped
         deployed.stop()
 
 
