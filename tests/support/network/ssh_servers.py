@@ -108,10 +108,15 @@ def dropbear(folder: Path, *, behind: SshServer | None = None) -> Iterator[SshSe
 
 @contextmanager
 def openssh(
-    folder: Path, *, user: str = "root", sudo: bool = True, behind: SshServer | None = None
+    folder: Path,
+    *,
+    user: str = "root",
+    sudo: bool = True,
+    forwarding: bool = True,
+    behind: SshServer | None = None,
 ) -> Iterator[SshServer]:
     """A machine with the programs of this one, OpenSSH, and a user `guest` who may use sudo, or
-    would have to give a password that he has not got."""
+    would have to give a password that he has not got. `forwarding`: whether it forwards TCP."""
     etc = folder / "etc"
     shutil.copytree(
         "/etc", etc, symlinks=True, ignore=shutil.ignore_patterns("ssl", "alternatives")
@@ -135,6 +140,7 @@ def openssh(
     (folder / "sshd_config").write_text(
         f"HostKey {folder}/host\nAuthorizedKeysFile /etc/keys\nStrictModes no\n"
         f"UsePAM no\nPidFile none\nPermitRootLogin yes\n"
+        f"AllowTcpForwarding {'yes' if forwarding else 'no'}\n"
     )
     script = (
         f"mount --bind {etc} /etc && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
