@@ -68,23 +68,33 @@ class Registers:
         return cells
 
     def read_several(self, names: Sequence[str]) -> list[Sequence[int]]:
-        """Read all cells of several registers, in the order of their names. The requests are sent
-        together: on a busy machine, each wait for an answer takes longer than the answer."""
-        registers: list[Sequence[int]] = []
+        """Read all cells of several registers, in the order of their names."""
+        registers: list[Sequence[int]] = self._together(_READ_ALL, names)
+        return registers
+
+    def reset_several(self, names: Sequence[str]) -> None:
+        """Set all cells of several registers to 0."""
+        self._together("bm_register_reset", names)
+
+    def _together(self, request: str, names: Sequence[str]) -> list[Any]:
+        """Send a request for each register, and return the answers. The requests are sent together:
+        on a busy machine, and to another one, each wait for an answer takes longer than the
+        answer."""
+        answers: list[Any] = []
         refused: Exception | None = None
         with self._errors(", ".join(names)):
             for name in names:
-                self._standard._send(_READ_ALL, cxt_id=_CONTEXT, register_array_name=name)
+                self._standard._send(request, cxt_id=_CONTEXT, register_array_name=name)
             for _ in names:
                 try:
-                    registers.append(self._standard._recv(_READ_ALL))
+                    answers.append(self._standard._recv(request))
                 except self._refusal as refusal:
                     # The other answers come all the same, and must be read before the error is
                     # raised.
                     refused = refusal
             if refused is not None:
                 raise refused
-        return registers
+        return answers
 
     def write(self, name: str, cell: int, value: int) -> None:
         """Set one cell."""
@@ -95,11 +105,6 @@ class Registers:
         """Set the cells from `start` to before `end`."""
         with self._errors(name):
             self._standard.bm_register_write_range(_CONTEXT, name, start, end, value)
-
-    def reset(self, name: str) -> None:
-        """Set all cells to 0."""
-        with self._errors(name):
-            self._standard.bm_register_reset(_CONTEXT, name)
 
     def set_queue_depth(self, packets: int) -> None:
         """Set how many packets the output queue of each port has room for. The switch starts with
