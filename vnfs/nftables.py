@@ -19,16 +19,24 @@ RULES_AT_ONCE = 10_000
 
 
 class Table(Engine):
-    """A table of family `ip` with at least one named counter."""
+    """A table, of family `ip` unless another one is given, with at least one named counter if
+    `counters` is called."""
 
     def __init__(
-        self, host: Host, name: str, body: str, more: Mapping[str, Sequence[str]] | None = None
+        self,
+        host: Host,
+        name: str,
+        body: str,
+        more: Mapping[str, Sequence[str]] | None = None,
+        *,
+        family: str = "ip",
     ) -> None:
         """`body` is what stands between the braces: chains, counters. A closing brace must start
         its line (nft 1.0.6 takes no other). `more`: chain -> rules for its end, which may be more
-        than fit into one transaction."""
+        than fit into one transaction. `family`: as nft names it."""
         self._host = host
         self.name = name
+        self._family = family
         self._body = body
         self._more = more or {}
 
@@ -40,13 +48,13 @@ class Table(Engine):
     def load(self) -> None:
         """Replace the table in one transaction, then add `more` in portions of RULES_AT_ONCE.
         Raises MeasurementError with what nft said."""
-        name = f"table ip {self.name}"
+        name = f"table {self._family} {self.name}"
         # The first line adds the table if it is not there: else `delete` would fail.
         self.transact(f"{name}\ndelete {name}\n{name} {{\n{self._body}\n}}\n")
         for chain, rules in self._more.items():
             for start in range(0, len(rules), RULES_AT_ONCE):
                 portion = rules[start : start + RULES_AT_ONCE]
-                add = f"add rule ip {self.name} {chain}"
+                add = f"add rule {self._family} {self.name} {chain}"
                 self.transact("".join(f"{add} {rule}\n" for rule in portion))
 
     def transact(self, commands: str) -> None:
@@ -57,7 +65,7 @@ class Table(Engine):
     def counters(self) -> Mapping[str, int]:
         """Return named counter -> packets. Raises MeasurementError, also when the table is gone.
         The rules, which may be many, are not read."""
-        argv = ["nft", "--json", "list", "counters", "table", "ip", self.name]
+        argv = ["nft", "--json", "list", "counters", "table", self._family, self.name]
         listing = json.loads(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
         objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
         counted = {str(each["name"]): int(each["packets"]) for each in objects}
@@ -67,7 +75,7 @@ class Table(Engine):
 
     def remove(self) -> None:
         """Delete the table by `nft`, and ignore failures: it may be gone, or its host."""
-        argv = ["nft", "delete", "table", "ip", self.name]
+        argv = ["nft", "delete", "table", self._family, self.name]
         with suppress(MeasurementError):
             self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 

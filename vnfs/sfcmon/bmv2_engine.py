@@ -2,6 +2,8 @@
 
 It takes signals, prints lines and writes a stats file as sfc-sfcmon does, so that one reader serves
 both (running.py). It does not end by itself when the switch does: who has started both sees that.
+It does when the process that has started it is gone: no namespace ends it where the switch is on
+another machine.
 
 Run by `python -m sfcperf.vnfs.sfcmon.bmv2_engine SETTINGS --stats FILE`; SETTINGS is a JSON file.
 """
@@ -10,6 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 _MS_PER_S = 1000
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
+_PARENT_POLL_S = 1.0
+_parent = os.getppid()
 
 
 class Engine:
@@ -54,8 +60,16 @@ class Engine:
         self._began_ns = await self._windows.begin()
         _print({"event": "ready"})
         await self._report()
+        orphaned = asyncio.create_task(self._end_as_orphan())
         await self._serve()
+        orphaned.cancel()
         await self._report()
+
+    async def _end_as_orphan(self) -> None:
+        """Have `_serve` return when the parent process has ended."""
+        while not _orphaned():
+            await asyncio.sleep(_PARENT_POLL_S)
+        self._signals.put_nowait(signal.SIGTERM)
 
     async def _serve(self) -> None:
         """End windows in time, and serve signals: SIGUSR1 asks for a report, SIGUSR2 ends the open
@@ -130,7 +144,8 @@ async def control(settings: Settings, stats: Path) -> None:
             await _write_tables(switch, settings.entries)
             windows: Windows
             if program is Program.SKETCHES:
-                registers = stack.enter_context(Registers(None))
+                socket = Path(settings.thrift_socket) if settings.thrift_socket else None
+                registers = stack.enter_context(Registers(None, socket=socket))
                 windows = SketchWindows(
                     switch,
                     registers,
@@ -189,6 +204,11 @@ def _in_words(error: Exception) -> str:
     return str(error) or repr(error)
 
 
+def _orphaned() -> bool:
+    """Whether the process that has started this one has ended."""
+    return os.getppid() != _parent
+
+
 def main() -> int:
     """Control the switch that the command line describes: the file of the settings, `--stats` and
     its file. Returns the exit status, 1 after an error."""
@@ -201,6 +221,10 @@ def main() -> int:
         _write(stats, failed)
         _print(failed)
         return 1
+    finally:
+        if settings.thrift_socket and _orphaned():
+            # The folder of sockets that lead to another machine, which nobody else removes now.
+            shutil.rmtree(Path(settings.thrift_socket).parent, ignore_errors=True)
     return 0
 
 

@@ -40,7 +40,7 @@ class Sfcmon(NetworkFunction):
         {
             "engine": choice(
                 "`ebpf` works in the driver's receive path (XDP). `bmv2` runs the P4 program on "
-                "the reference software switch, on this machine alone: correct, but slow.",
+                "the reference software switch: correct, but slow.",
                 ENGINES,
                 default="ebpf",
             ),
@@ -72,6 +72,13 @@ class Sfcmon(NetworkFunction):
 
             return [*requirements.requirements(), tools.tool("ip", "iproute2")]
         return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Name the commands of `requirements`, and `nft`, which the engine `bmv2` needs on other
+        machines."""
+        more = ("nft",) if knobs["engine"] == "bmv2" else ()
+        return (*super().tools(knobs), *more)
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from sfcperf.hosts.ssh.process import SshProcess
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection
 
+    from sfcperf.hosts.ssh.forward import Forward
     from sfcperf.hosts.ssh.link import Link
     from sfcperf.hosts.ssh.pool import Pool
     from sfcperf.hosts.ssh.session import Output, Session
@@ -184,6 +185,11 @@ class SshHost(Host):
             part.unlink(missing_ok=True)
             complaint.unlink(missing_ok=True)
 
+    def forward(self, port: int, socket: Path) -> Forward:
+        """Make a Unix socket of this machine that leads to a TCP port of the host's loopback
+        interface. Raises MeasurementError when the socket cannot be made."""
+        return call(self._forward(port, socket))
+
     def program(self, local: Path) -> str:
         """Copy the file to the host unless the same content is there, and return its path there."""
         with self._programs_lock:
@@ -250,6 +256,13 @@ class SshHost(Host):
         answers = Lines()
         link, session = await self._begin(argv, answers, None, stdin=True)
         return SshConversation(argv, link, session, answers)
+
+    async def _forward(self, port: int, socket: Path) -> Forward:
+        """Make a socket that leads to a port, see `forward`."""
+        from sfcperf.hosts.ssh.forward import Forward, forward
+
+        connection = await self.tunnel()
+        return Forward(connection, port, await forward(connection, port, socket))
 
     async def _begin(
         self,

@@ -28,11 +28,13 @@ pytestmark = pytest.mark.root
 
 MTU = 1438
 CLIENT, SERVER = "02:00:00:00:aa:01", "02:00:00:00:aa:02"
+BMV2: tuple[str, dict[str, Any]] = ("sfcmon", {"engine": "bmv2"})
 KINDS: list[tuple[str, dict[str, Any]]] = [
     ("forwarder", {"engine": "xdp"}),
     ("forwarder", {"engine": "userspace"}),
     ("nsh_firewall", {}),
     ("sfcmon", {}),
+    BMV2,
     ("ids", {}),
 ]
 HEADERS = {
@@ -62,6 +64,7 @@ class Bench:
 def start(lab: Lab, name: str, knobs: dict[str, Any]) -> Bench:
     compiled(PortPair.binary)
     vm, switch = lab.host("vm"), lab.host("switch")
+    ip("-n", space(vm), "link", "set", "lo", "up")
     joined = [lab.join((switch, f"s-{end}"), (vm, f"eth-{end}")) for end in ("in", "out")]
     outside, inside = zip(*joined, strict=True)
     pair = PortPair.launch(vm, "sf-1", (inside[0].interface, inside[1].interface), MTU)
@@ -82,7 +85,9 @@ def start(lab: Lab, name: str, knobs: dict[str, Any]) -> Bench:
 
 
 @pytest.fixture(
-    scope="module", params=KINDS, ids=[f"{name}-{'-'.join(k.values())}" for name, k in KINDS]
+    scope="module",
+    params=[pytest.param(kind, marks=pytest.mark.bmv2) if kind is BMV2 else kind for kind in KINDS],
+    ids=[f"{name}-{'-'.join(k.values())}" for name, k in KINDS],
 )
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

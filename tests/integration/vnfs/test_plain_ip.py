@@ -114,7 +114,11 @@ def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterato
         outputs = tmp_path / "outputs"
         outputs.mkdir()
         if request.param == "busybox":
-            inside, host = _by_ssh(stack, tmp_path)
+            if lacking := ssh_servers.lacking():
+                pytest.skip(lacking)
+            (tmp_path / "machine").mkdir()
+            far = ssh_servers.busybox(tmp_path / "machine")
+            _, inside, host = stack.enter_context(far)
         else:
             inside = lab.host("vnf")
             host = RemoteLike(inside) if request.param == "remote-like" else inside
@@ -131,19 +135,6 @@ def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterato
         settings = [f"{name}={value}" for name, value in BEFORE.items()]
         inside.run(["sysctl", "-q", "-w", *settings], timeout_s=10)
         yield Machine(host, inside, client, server, ingress, egress, manager, outputs)
-
-
-def _by_ssh(stack: ExitStack, folder: Path) -> tuple[NamespaceHost, Host]:
-    from sfcperf.hosts.ssh import SshHost
-
-    if lacking := ssh_servers.lacking():
-        pytest.skip(lacking)
-    (folder / "machine").mkdir()
-    server = stack.enter_context(ssh_servers.dropbear(folder / "machine"))
-    host = SshHost("vnf", server.access, Path("/tmp/far"))
-    stack.callback(host.close)
-    host.wait_reachable(20)
-    return NamespaceHost("vnf", server.namespace, folder), host
 
 
 def _space(host: NamespaceHost) -> str:

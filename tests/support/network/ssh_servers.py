@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.hosts.ssh import SshAccess
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.ssh import SshAccess, SshHost
 
 _NETWORKS = list(ipaddress.ip_network("198.19.0.0/16").subnets(new_prefix=30))  # RFC 2544
 _numbers = itertools.count(os.getpid() * 1000)
@@ -26,6 +27,7 @@ _START_TIMEOUT_S = 90.0
 
 LOGIN = "guest"
 """A user of the OpenSSH machine who is not root and may use sudo."""
+LOGIN_ID = 4242
 
 
 @dataclass
@@ -69,14 +71,18 @@ class SshServer:
         yield
         _run("ip", "-n", self.namespace, "link", "set", "eth0", "up")
 
-    def cut_connections(self) -> None:
-        """Kill the server's processes that serve connections, as a crash would."""
+    def cut_connections(self, user: int | None = None) -> None:
+        """Kill the server's processes that serve connections, as a crash would. `user`: only those
+        that run as the user with this id."""
         first = self._first()
         inside = Path(f"/proc/{first}/ns/pid").readlink()
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 same = (folder / "ns/pid").readlink() == inside
                 name = (folder / "comm").read_text().strip()
+                uid = re.findall(r"^Uid:\t(\d+)", (folder / "status").read_text(), re.MULTILINE)
+                if user is not None and uid != [str(user)]:
+                    continue
                 if same and int(folder.name) != first and name in ("dropbear", "sshd"):
                     os.kill(int(folder.name), signal.SIGKILL)
             except OSError:
@@ -107,11 +113,28 @@ def dropbear(folder: Path, *, behind: SshServer | None = None) -> Iterator[SshSe
 
 
 @contextmanager
+def busybox(folder: Path) -> Iterator[tuple[SshServer, NamespaceHost, SshHost]]:
+    """A machine with nothing but busybox and dropbear; as somebody in it sees it, and by SSH."""
+    with dropbear(folder) as server:
+        host = SshHost("far", server.access, Path("/tmp/far"))
+        host.wait_reachable(20)
+        try:
+            yield server, NamespaceHost("far", server.namespace, folder), host
+        finally:
+            host.close()
+
+
+@contextmanager
 def openssh(
-    folder: Path, *, user: str = "root", sudo: bool = True, behind: SshServer | None = None
+    folder: Path,
+    *,
+    user: str = "root",
+    sudo: bool = True,
+    forwarding: bool = True,
+    behind: SshServer | None = None,
 ) -> Iterator[SshServer]:
     """A machine with the programs of this one, OpenSSH, and a user `guest` who may use sudo, or
-    would have to give a password that he has not got."""
+    would have to give a password that he has not got. `forwarding`: whether it forwards TCP."""
     etc = folder / "etc"
     shutil.copytree(
         "/etc", etc, symlinks=True, ignore=shutil.ignore_patterns("ssl", "alternatives")
@@ -121,7 +144,7 @@ def openssh(
             shutil.copytree(Path("/etc", name), etc / name, symlinks=True)
     _, others = (etc / "passwd").read_text().split("\n", 1)
     # Homes of their own: what a bash reads at login on this machine is not part of it.
-    users = f"root:x:0:0:root:{folder}:/bin/bash\n{LOGIN}:x:4242:4242::/tmp:/bin/bash\n"
+    users = f"root:x:0:0:root:{folder}:/bin/bash\n{LOGIN}:x:{LOGIN_ID}:4242::/tmp:/bin/bash\n"
     (etc / "passwd").write_text(users + others)
     with (etc / "shadow").open("a") as file:
         file.write(f"{LOGIN}:*:19000:0:99999:7:::\n")
@@ -135,6 +158,7 @@ def openssh(
     (folder / "sshd_config").write_text(
         f"HostKey {folder}/host\nAuthorizedKeysFile /etc/keys\nStrictModes no\n"
         f"UsePAM no\nPidFile none\nPermitRootLogin yes\n"
+        f"AllowTcpForwarding {'yes' if forwarding else 'no'}\n"
     )
     script = (
         f"mount --bind {etc} /etc && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "

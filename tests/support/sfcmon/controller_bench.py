@@ -13,8 +13,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.ssh import SshAccess, SshHost
 from sfcperf.vnfs.forwarder.function import Forwarder
+from sfcperf.vnfs.sfcmon.bmv2.reach import P4RUNTIME_PORT
+from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
+from support.network.ssh_servers import SshServer
 from support.network.wires import InLab, eventually, ip, space
 from support.sfcmon.controller_states import mac, two_switches
 from support.vnfs.attached import behind_sff
@@ -36,13 +41,19 @@ _PAUSE_S = 0.02
 class Switches(InLab):
     """The switches, and what is attached to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, far: tuple[SshServer, SshHost] | None = None) -> None:
+        """`far`: another machine, on which s2 is."""
         self.switches: dict[str, Bmv2Switch] = {}
+        self.far = far
         super().__init__()
 
     def _make(self) -> None:
         lab = self.lab
-        self.hosts = {name: lab.host(name) for name in ("s1", "s2")}
+        self.hosts = {"s1": lab.host("s1")}
+        if self.far is None:
+            self.hosts["s2"] = lab.host("s2")
+        else:
+            self.hosts["s2"] = NamespaceHost("s2", self.far[0].namespace, self.folder)
         ends, forwarder, box = lab.host("ends"), lab.host("fwd"), lab.host("box")
         for host in (*self.hosts.values(), forwarder):
             ip("-n", space(host), "link", "set", "lo", "up")
@@ -75,7 +86,8 @@ class Switches(InLab):
 
     def launch(self, name: str) -> None:
         """Start a switch, which replaces one that has ended."""
-        switch = Bmv2Switch.launch(self.hosts[name], _INTERFACES[name])
+        host = self.far[1] if name == "s2" and self.far else self.hosts[name]
+        switch = Bmv2Switch.launch(host, _INTERFACES[name])
         if name not in self.switches:
             self.lab.at_end(lambda: self.switches[name].stop())
         self.switches[name] = switch
@@ -89,6 +101,8 @@ class Switches(InLab):
                 "thrift": {"namespace": f"/run/netns/{name_of(self, name)}"},
                 "ports": {str(port): 1500 for port in raw["switches"][name]["ports"]},
             }
+        if self.far is not None:
+            raw["switches"]["s2"] |= by_ssh(self.far[0].access)
         raw["functions"]["fwd-1"]["ingress"]["mac"] = self.forwarder_mac
         raw["paths"] = {"10": raw["paths"][10]}
         if monitoring:
@@ -144,6 +158,17 @@ def packet(*, reverse: bool = False, source_port: int = 1000) -> bytes:
     (source, source_mac), (destination, destination_mac) = ends[::-1] if reverse else ends
     frame = Ether(src=source_mac, dst=destination_mac) / IP(src=source, dst=destination)
     return bytes(frame / UDP(sport=source_port, dport=RULE_PORT) / Raw(PAYLOAD))
+
+
+def by_ssh(access: SshAccess) -> dict[str, Any]:
+    """Where a switch is that Bmv2Switch.launch has started on a machine by SSH, as JSON."""
+    [host_key] = access.host_keys
+    login = {"address": access.address, "port": access.port, "user": access.user}
+    return {
+        "p4runtime": f"127.0.0.1:{P4RUNTIME_PORT}",
+        "thrift": {"port": THRIFT_PORT},
+        "ssh": {**login, "host_key": host_key, "key_file": str(access.key)},
+    }
 
 
 def name_of(switches: Switches, name: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.namespace import LocalHost
+from sfcperf.vnfs.sfcmon.bmv2.reach import reach
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
@@ -20,6 +24,8 @@ def test_each_engine_names_what_it_needs() -> None:
     assert [need.name for need in Sfcmon.requirements(knobs())] == ["sfc-sfcmon"]
     names = [need.name for need in Sfcmon.requirements(knobs(engine="bmv2"))]
     assert names == ["simple_switch_grpc", "sfcperf[p4]", "ethtool", "ip"]
+    assert Sfcmon.tools(knobs()) == ()
+    assert Sfcmon.tools(knobs(engine="bmv2")) == ("simple_switch_grpc", "ethtool", "ip", "nft")
     assert Sfcmon.peer_needs_xdp(knobs())
     assert not Sfcmon.peer_needs_xdp(knobs(engine="bmv2"))
 
@@ -32,8 +38,7 @@ def test_settings_pass_as_text() -> None:
         adaptive_flows=4,
         sizes=Sizes(iblt_cells=9),
         table_entries=({"count": 2},),
-        address="unix:/tmp/socket",
-    )
+    ).at("unix:/tmp/p4runtime", Path("/tmp/thrift"))
     assert Settings.of_text(settings.text()) == settings
 
 
@@ -55,3 +60,9 @@ def test_thresholds_adapt(
     """By hand, from the specification."""
     before = Thresholds(7, share, packets)
     assert before.adapted(monitored, inserted, target) == Thresholds(7, 0, adapted)
+
+
+def test_it_runs_on_no_other_hosts(tmp_path: Path) -> None:
+    """In the network namespace of this machine itself, everybody would reach Thrift."""
+    with pytest.raises(DeploymentError, match=r"localhost: bmv2 runs.*by SSH alone.*\"ebpf\""):
+        reach(LocalHost(tmp_path), ("eth0",))

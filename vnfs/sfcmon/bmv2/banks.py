@@ -167,8 +167,7 @@ class Bank:
         first = self._number * UNPARSED_REASONS
         self._registers.write(f"{_MONITOR}.packets", self._number, 0)
         self._registers.fill(f"{_MONITOR}.unparsed", first, first + UNPARSED_REASONS, 0)
-        for name in self._own_registers():
-            self._registers.reset(name)
+        self._registers.reset_several(self._own_registers())
 
     def load(self, contents: Mapping[str, Any]) -> None:
         """Set all registers to what `contents` gave."""

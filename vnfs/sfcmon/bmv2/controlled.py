@@ -12,6 +12,7 @@ from signal import SIGKILL
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.vnfs.kernel_forwarding import deploying
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch import BINARY, Bmv2Switch
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
@@ -79,14 +80,8 @@ class Controller(RunningSfcmon):
 class ControlledSwitch:
     """A switch, and the process that controls it. `launch` starts both, and `stop` ends them."""
 
-    def __init__(self, host: NamespaceHost) -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
-        # The controller runs outside the instance's control groups. It is no part of the switch, as
-        # the controller of the paper is none: it neither takes the switch's CPUs nor counts as its
-        # memory.
-        self._outside = NamespaceHost(
-            host.name, None if host.namespace is None else host.namespace.name, host.workdir
-        )
         self._switch: Bmv2Switch | None = None
         self._controller: Controller | None = None
 
@@ -97,8 +92,11 @@ class ControlledSwitch:
         windows go to `output`. When it raises, `stop` ends what was started. Raises
         EnvironmentLacks, DeploymentError."""
         try:
-            self._switch = Bmv2Switch.launch(self._host, interfaces)
-            self._controller = self._control(name, settings.at(self._switch.address), output)
+            with deploying(name, self._host):
+                self._switch = Bmv2Switch.launch(self._host, interfaces)
+            way = self._switch.reach
+            settings = settings.at(self._switch.address, way.thrift_socket)
+            self._controller = self._control(name, settings, output, way.folder)
             self._controller.wait_ready()
         except (MeasurementError, DeploymentError) as error:
             message, hint = error.message, error.hint
@@ -106,13 +104,14 @@ class ControlledSwitch:
                 message, hint = f"{name}: {gone}", None
             raise DeploymentError(message, where=self._host.name, hint=hint) from error
 
-    def _control(self, name: str, settings: Settings, output: Path) -> Controller:
-        """Start the process that controls the switch, with the settings in a file."""
-        file = self._host.workdir / f"{name}-{next(_starts)}.settings.json"
+    def _control(self, name: str, settings: Settings, output: Path, folder: Path) -> Controller:
+        """Start the process that controls the switch, with the settings in a file of `folder`."""
+        file = folder / f"{name}-{next(_starts)}.settings.json"
         file.write_text(settings.text())
         monitors = settings.program != Program.PLAIN.value
         sizes = settings.sizes if monitors else None
-        return Controller.launch(name, self._outside, [str(file)], sizes, output)
+        outside = _outside(self._host, folder)
+        return Controller.launch(name, outside, [str(file)], sizes, output)
 
     @property
     def controller(self) -> Controller:
@@ -148,3 +147,12 @@ class ControlledSwitch:
             return None
         killed = f"; it needs {LEAST_MEMORY_MIB} MiB of memory" if status == -SIGKILL else ""
         return f"{BINARY} has ended with status {status}{killed}"
+
+
+def _outside(host: Host, folder: Path) -> NamespaceHost:
+    """Return where the controller of a switch on this host runs: on this machine, in the network
+    namespace of a switch that is here, and outside the instance's control groups. It is no part of
+    the switch, as the controller of the paper is none: it neither takes the switch's CPUs nor
+    counts as its memory."""
+    space = host.namespace if isinstance(host, NamespaceHost) else None
+    return NamespaceHost(host.name, None if space is None else space.name, folder)

@@ -2,15 +2,15 @@
 
 P4Runtime has messages for registers, but bmv2 answers them with UNIMPLEMENTED. Its Thrift
 interface, which listens in the same process, reads and writes them. It listens at every address of
-its network namespace and asks for no password: the switch belongs in a namespace that has no
-address but loopback's, where this client goes for its connection.
+its network namespace and asks for no password: `reach` keeps others away from it. This client goes
+into the switch's namespace for its connection, or uses a Unix socket that leads to the port.
 
 A number of Thrift is a signed one of 64 bits: registers of 63 bits at most are read as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -29,15 +29,21 @@ _REASONS = {1: "the switch has no such register", 2: "no such cell"}
 class Registers:
     """A connection to the Thrift interface of a switch. A register is an array of cells."""
 
-    def __init__(self, namespace: Path | None, port: int = THRIFT_PORT) -> None:
+    def __init__(
+        self, namespace: Path | None, port: int = THRIFT_PORT, *, socket: Path | None = None
+    ) -> None:
         """`namespace`: file of the network namespace in which the switch runs; None: this one.
-        Raises MeasurementError."""
+        `socket`: a Unix socket that leads to the switch, which is then used instead. Raises
+        MeasurementError."""
         import thriftpy2
 
         interface = thriftpy2.load(str(_INTERFACE), module_name="sfcperf_bmv2_thrift")
         self._refusal: type[Exception] = interface.InvalidRegisterOperation
-        self._standard = _connect(interface.Standard, "standard", namespace, port)
-        self._switch = _connect(interface.SimpleSwitch, "simple_switch", namespace, port)
+        place: Mapping[str, Any] = {"host": "127.0.0.1", "port": port}
+        if socket is not None:
+            place = {"unix_socket": str(socket)}
+        self._standard = _connect(interface.Standard, "standard", namespace, place)
+        self._switch = _connect(interface.SimpleSwitch, "simple_switch", namespace, place)
 
     def __enter__(self) -> Self:
         return self
@@ -62,23 +68,33 @@ class Registers:
         return cells
 
     def read_several(self, names: Sequence[str]) -> list[Sequence[int]]:
-        """Read all cells of several registers, in the order of their names. The requests are sent
-        together: on a busy machine, each wait for an answer takes longer than the answer."""
-        registers: list[Sequence[int]] = []
+        """Read all cells of several registers, in the order of their names."""
+        registers: list[Sequence[int]] = self._together(_READ_ALL, names)
+        return registers
+
+    def reset_several(self, names: Sequence[str]) -> None:
+        """Set all cells of several registers to 0."""
+        self._together("bm_register_reset", names)
+
+    def _together(self, request: str, names: Sequence[str]) -> list[Any]:
+        """Send a request for each register, and return the answers. The requests are sent together:
+        on a busy machine, and to another one, each wait for an answer takes longer than the
+        answer."""
+        answers: list[Any] = []
         refused: Exception | None = None
         with self._errors(", ".join(names)):
             for name in names:
-                self._standard._send(_READ_ALL, cxt_id=_CONTEXT, register_array_name=name)
+                self._standard._send(request, cxt_id=_CONTEXT, register_array_name=name)
             for _ in names:
                 try:
-                    registers.append(self._standard._recv(_READ_ALL))
+                    answers.append(self._standard._recv(request))
                 except self._refusal as refusal:
                     # The other answers come all the same, and must be read before the error is
                     # raised.
                     refused = refusal
             if refused is not None:
                 raise refused
-        return registers
+        return answers
 
     def write(self, name: str, cell: int, value: int) -> None:
         """Set one cell."""
@@ -89,11 +105,6 @@ class Registers:
         """Set the cells from `start` to before `end`."""
         with self._errors(name):
             self._standard.bm_register_write_range(_CONTEXT, name, start, end, value)
-
-    def reset(self, name: str) -> None:
-        """Set all cells to 0."""
-        with self._errors(name):
-            self._standard.bm_register_reset(_CONTEXT, name)
 
     def set_queue_depth(self, packets: int) -> None:
         """Set how many packets the output queue of each port has room for. The switch starts with
@@ -116,9 +127,9 @@ class Registers:
             raise MeasurementError(f"register {name}: bmv2 does not answer: {error}") from error
 
 
-def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
-    """Connect to a service of bmv2's Thrift interface in a network namespace. Raises
-    MeasurementError."""
+def _connect(service: Any, name: str, namespace: Path | None, place: Mapping[str, Any]) -> Any:
+    """Connect to a service of bmv2's Thrift interface in a network namespace. `place`: host and
+    port, or Unix socket, as thriftpy2 takes them. Raises MeasurementError."""
     from thriftpy2.protocol import TCyBinaryProtocolFactory, TMultiplexedProtocolFactory
     from thriftpy2.rpc import make_client
     from thriftpy2.transport import TCyBufferedTransportFactory, TTransportException
@@ -127,13 +138,13 @@ def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
         with inside(namespace):
             return make_client(
                 service,
-                "127.0.0.1",
-                port,
+                **place,
                 proto_factory=TMultiplexedProtocolFactory(TCyBinaryProtocolFactory(), name),
                 trans_factory=TCyBufferedTransportFactory(),
                 timeout=round(TIMEOUT_S * 1000),
             )
     except (TTransportException, OSError) as error:
         raise MeasurementError(
-            f"bmv2's Thrift interface, port {port}, cannot be reached: {error}"
+            f"bmv2's Thrift interface, {':'.join(map(str, place.values()))}, cannot be reached: "
+            f"{error}"
         ) from error

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import FlowReporter
@@ -19,7 +19,7 @@ from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 
 SERVICE_PORT = 64
 """Port at which the switch is the SF (vnfs/sfcmon/p4/README.md)."""
-_TOOL_TIMEOUT_S = 10.0
+_TOOL_TIMEOUT_S = 30.0
 _ETHERNET_BYTES, _NSH_BYTES = 14, 24
 _GPE_BYTES = 14 + 20 + 8 + 8
 
@@ -27,7 +27,7 @@ _GPE_BYTES = 14 + 20 + 8 + 8
 class RunningBmv2(RunningFunction):
     """A switch that is the SF at its only port. `launch` starts it."""
 
-    def __init__(self, host: NamespaceHost, interface: str) -> None:
+    def __init__(self, host: Host, interface: str) -> None:
         self._host = host
         self._interface = interface
         self._addresses = b""
@@ -40,15 +40,10 @@ class RunningBmv2(RunningFunction):
         """Start the switch and its controller, and wait until it forwards; when a step fails,
         nothing stays. `settings` need no address yet; windows go to `output`. Raises
         EnvironmentLacks, DeploymentError."""
-        if not isinstance(host, NamespaceHost) or host.namespace is None:
-            raise DeploymentError(
-                f"{name}: SFCMon's engine bmv2 runs in network namespaces of this machine alone",
-                where=host.name,
-                hint='use the driver "local", or the engine "ebpf"',
-            )
         running = cls(host, interface)
         with all_or_nothing(running):
-            running._take_addresses(name)
+            if isinstance(host, NamespaceHost):
+                running._take_addresses(name)
             running._both.launch(name, {SERVICE_PORT: interface}, settings, output)
         return running
 

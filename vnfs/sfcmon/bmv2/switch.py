@@ -10,11 +10,11 @@ from typing import Self
 
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts.base import Process
-from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.process import run
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
+from sfcperf.vnfs.sfcmon.bmv2.reach import Reach, reach
 from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT, Registers
 
 BINARY = "simple_switch_grpc"
@@ -25,7 +25,7 @@ _NO_OFFLOADS = ("gro", "off", "gso", "off", "tso", "off")
 """Options of ethtool that turn offloads off. With offloads libpcap makes room in its buffer for
 frames of 256 KiB, which is then room for 8 frames: it loses bursts. And the switch would be given
 frames that are larger than any MTU."""
-_TOOL_TIMEOUT_S = 10.0
+_TOOL_TIMEOUT_S = 30.0
 _POLL_S = 0.05
 _starts = itertools.count()
 """Numbers for names of files: each start has files of its own."""
@@ -47,51 +47,40 @@ def version() -> str:
 
 
 class Bmv2Switch:
-    """A switch in a network namespace. `launch` makes it.
+    """A switch in a network namespace of this machine, or on a host by SSH. `launch` makes it."""
 
-    The namespace must have no address but loopback's: Thrift listens at all its addresses, and asks
-    for no password. P4Runtime listens at a Unix socket in the host's folder. `address` is
-    /proc/PID/cwd/NAME instead of the socket's path, which may be longer than the 107 bytes that a
-    socket's path may have.
-    """
-
-    def __init__(self, host: NamespaceHost, process: Process, address: str, log: Path) -> None:
+    def __init__(self, host: Host, reach: Reach, process: Process, log: Path) -> None:
         self.host = host
-        self.address = address
+        self.reach = reach
+        self.address = reach.address(process)
         """Address of P4Runtime, for gRPC."""
         self.process = process
         self._log = log
 
     @classmethod
-    def launch(cls, host: NamespaceHost, interfaces: Mapping[int, str], device: int = 1) -> Self:
+    def launch(cls, host: Host, interfaces: Mapping[int, str], device: int = 1) -> Self:
         """Start a switch, and wait until it answers. It forwards nothing until a program has been
-        loaded by P4Runtime.
+        loaded by P4Runtime. When it raises, nothing stays.
 
         `interfaces`: by the number of the port, which says of what kind it is
         (vnfs/sfcmon/p4/README.md). `device`: P4Runtime's device_id. Raises EnvironmentLacks,
-        DeploymentError, and MeasurementError when ethtool fails or the switch cannot be started.
+        DeploymentError, and MeasurementError when a tool fails on the host or the switch cannot be
+        started.
         """
-        binary = requirement().demand()
-        for interface in interfaces.values():
-            host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
-        name = f"bmv2-{next(_starts)}"
-        socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
-        # bmv2 looks into /sys for the state of its interfaces, and `ip netns exec` mounts the
-        # namespace's own.
-        inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
-        argv = ["env", f"--chdir={host.workdir}", *inside, binary]
-        argv += ["--no-p4", "--device-id", str(device)]
-        argv += ["--thrift-port", str(THRIFT_PORT)]
-        # Without these options bmv2 formats messages for each packet, although it writes none, and
-        # is three times slower.
-        argv += ["--log-console", "--log-level", "error"]
-        for port, interface in interfaces.items():
-            argv += ["-i", f"{port}@{interface}"]
-        argv += ["--", "--grpc-server-addr", f"unix:{socket.name}"]
-        process = host.spawn(argv, stdout=log, stderr=log)
-        running = cls(host, process, f"unix:/proc/{process.pid}/cwd/{socket.name}", log)
+        binary = Path(requirement().demand())
+        way = reach(host, tuple(interfaces.values()))
         try:
-            running._wait_ready(socket)
+            way.open()
+            for interface in interfaces.values():
+                host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
+            argv = [*way.command(binary), *_options(interfaces, device, way.server)]
+            log = way.folder / f"bmv2-{next(_starts)}.log"
+            running = cls(host, way, host.spawn(argv, stdout=log, stderr=log), log)
+        except BaseException:
+            way.close()
+            raise
+        try:
+            running._wait_ready()
         except BaseException:
             running.stop()
             raise
@@ -99,17 +88,19 @@ class Bmv2Switch:
 
     def registers(self) -> Registers:
         """Make a new connection to the registers. Raises MeasurementError."""
-        return Registers(self.host.namespace)
+        return self.reach.registers()
 
     def stop(self) -> None:
         """End the switch."""
         self.process.stop()
+        self.reach.close()
 
-    def _wait_ready(self, socket: Path) -> None:
-        """Wait until Thrift answers, and give the queues their depth. Raises DeploymentError."""
+    def _wait_ready(self) -> None:
+        """Wait until Thrift answers, and give the queues their depth. Raises DeploymentError, and
+        MeasurementError if the host is gone."""
 
         def ready() -> bool:
-            if not socket.exists():
+            if not self.reach.listens():
                 return False
             try:
                 # Thrift takes connections some time before it knows the service of the queues.
@@ -133,3 +124,14 @@ class Bmv2Switch:
             where=self.host.name,
             hint=f"run it there by hand to see more: {shlex.join(self.process.argv)}",
         )
+
+
+def _options(interfaces: Mapping[int, str], device: int, server: str) -> list[str]:
+    """Return the options of a switch: see Bmv2Switch.launch. `server`: where P4Runtime listens."""
+    options = ["--no-p4", "--device-id", str(device), "--thrift-port", str(THRIFT_PORT)]
+    # Without these options bmv2 formats messages for each packet, although it writes none, and is
+    # three times slower.
+    options += ["--log-console", "--log-level", "error"]
+    for port, interface in interfaces.items():
+        options += ["-i", f"{port}@{interface}"]
+    return [*options, "--", "--grpc-server-addr", server]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from sfcperf.vnfs.sfcmon import sketch_parameters
@@ -32,10 +33,13 @@ class Settings:
     """Entries of the tables: the fields of controller.entries.Entry."""
     address: str = ""
     """Address of P4Runtime, for gRPC."""
+    thrift_socket: str = ""
+    """Unix socket that leads to Thrift; empty: Thrift is at its port of the process's own network
+    namespace."""
 
-    def at(self, address: str) -> Settings:
-        """Return these settings for the switch with this address."""
-        return replace(self, address=address)
+    def at(self, address: str, thrift_socket: Path | None) -> Settings:
+        """Return these settings for a switch at these places; None: see `thrift_socket`."""
+        return replace(self, address=address, thrift_socket=str(thrift_socket or ""))
 
     def text(self) -> str:
         """Return the settings as JSON."""

@@ -25,8 +25,10 @@ class BankAccess:
     """Reads and clears a switch's banks by a Thrift connection in a thread of its own. The
     connection is made when it is needed. All that reads or writes raises MeasurementError."""
 
-    def __init__(self, name: str, thrift: model.ThriftAddress) -> None:
+    def __init__(self, name: str, thrift: model.ThriftAddress, socket: Path | None = None) -> None:
+        """`socket`: a Unix socket that leads to Thrift; None: it is where `thrift` says."""
         self._thrift = thrift
+        self._socket = socket
         self._registers: Registers | None = None
         # Thrift has one answer at a time.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"registers of {name}")
@@ -109,8 +111,8 @@ class BankAccess:
         """Return a bank, and connect if there is no connection. Only for the connection's
         thread."""
         if self._registers is None:
-            namespace = self._thrift.namespace
-            self._registers = Registers(Path(namespace) if namespace else None, self._thrift.port)
+            namespace = None if self._thrift.namespace is None else Path(self._thrift.namespace)
+            self._registers = Registers(namespace, self._thrift.port, socket=self._socket)
         return Bank(self._registers, number)
 
     def _disconnect(self) -> None:

@@ -46,7 +46,7 @@ class Collector:
         self._settings = settings
         self._log = log
         self.thrift = thrift
-        self._banks = BankAccess(session.name, thrift)
+        self._banks = BankAccess(session.name, thrift, session.thrift_socket)
         self._open: OpenWindow | None = None
         self._ended: EndedWindow | None = None
         """A window that is over and not written yet; None: there is none."""

@@ -32,6 +32,7 @@ _MULTICAST = 0x01
 _GRPC_ADDRESS = (
     r"^(unix:/[!-~]{1,102}|(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9.-]{1,253}):[1-9][0-9]{0,4})$"
 )
+_LOOPBACK = ("127.0.0.1", "localhost")
 _DIGITS = "(0|[1-9][0-9]{0,8})"
 _KEY = WithJsonSchema({"type": "string", "pattern": f"^{_DIGITS}$"})
 
@@ -71,6 +72,8 @@ def _network(value: object) -> object:
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 """Of a resource: letters, digits, `_`, `.`, `-`; up to 63."""
+File = Annotated[str, Field(pattern=r"^/[^\x00]{1,4000}$")]
+"""Absolute path."""
 Spi = Annotated[int, Field(strict=True, ge=1, le=_UINT24)]
 SpiKey = Annotated[Spi, BeforeValidator(_number), _KEY]
 Si = Annotated[int, Field(strict=True, ge=1, le=MOST_SI)]
@@ -104,17 +107,34 @@ class Resource(BaseModel):
 class ThriftAddress(Resource):
     """Where a switch's Thrift interface is, by which its registers are read."""
 
-    namespace: Annotated[str, Field(pattern=r"^/[^\x00]{1,4000}$")] | None = None
+    namespace: File | None = None
     """File of the network namespace in which it runs (`/run/netns/NAME`); null: the controller's
-    own."""
+    own. Not with `ssh`."""
     port: int = Field(default=THRIFT_PORT, strict=True, ge=1, le=65535)
+
+
+class SshLogin(Resource):
+    """How the machine of a switch is reached by SSH."""
+
+    address: Annotated[str, Field(pattern=r"^[0-9A-Za-z.:-]{1,253}$")]
+    """Address or name of the machine."""
+    port: int = Field(default=22, strict=True, ge=1, le=65535)
+    user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")] = "root"
+    host_key: Annotated[str, Field(pattern=r"^[a-z0-9@.-]{1,60} [A-Za-z0-9+/=]{1,2000}$")]
+    """Public host key of the machine, `ssh-ed25519 AAAA...`. A machine that shows another one is
+    not used."""
+    key_file: File
+    """File with the controller's private key, without a passphrase."""
 
 
 class Switch(Resource):
     """A bmv2 switch: classifier, SFCMon and SFF of a node."""
 
     p4runtime: Annotated[str, Field(pattern=_GRPC_ADDRESS)]
-    """Where P4Runtime listens: `unix:/path/of/a/socket` or `host:port`."""
+    """Where P4Runtime listens: `unix:/path/of/a/socket`, or `host:port` of the loopback interface.
+    With `ssh`, `127.0.0.1:port` of the switch's machine."""
+    ssh: SshLogin | None = None
+    """How to reach the machine on which the switch runs; null: it is the controller's own."""
     device: int = Field(default=1, strict=True, ge=1, le=(1 << 32) - 1)
     """P4Runtime's device_id."""
     thrift: ThriftAddress | None = None
@@ -126,6 +146,29 @@ class Switch(Resource):
     """Of the node in the underlay."""
     ports: dict[PortKey, Mtu]
     """Number -> MTU, bytes. The number says of what kind a port is."""
+
+    @model_validator(mode="after")
+    def _only_through_ssh(self) -> Switch:
+        """Refuse places that are reached through no SSH, or cannot be reached through it."""
+        host = self.p4runtime.rpartition(":")[0]
+        if self.ssh is None:
+            if host not in (*_LOOPBACK, "[::1]") and not self.p4runtime.startswith("unix:"):
+                raise ValueError(
+                    "p4runtime: connections to other machines would have neither password nor "
+                    "encryption; say in `ssh` how the switch's machine is reached, and let "
+                    "P4Runtime listen at 127.0.0.1 there"
+                )
+            return self
+        if host not in _LOOPBACK:
+            raise ValueError("p4runtime: with `ssh`, a port of the loopback interface: 127.0.0.1:N")
+        if self.thrift is not None and self.thrift.namespace is not None:
+            raise ValueError("thrift: with `ssh`, it cannot be in a network namespace")
+        return self
+
+
+def port_of(address: str) -> int:
+    """Return the port of an address `host:port`."""
+    return int(address.rpartition(":")[2])
 
 
 class Attachment(Resource):

@@ -137,7 +137,8 @@ def _unique(state: State) -> Iterator[tuple[str, tuple[str, object]]]:
     for name, switch in state.switches.items():
         yield f"/switches/{name}/mac", ("mac", switch.mac)
         yield f"/switches/{name}/address", ("address", switch.address)
-        device = f"{switch.p4runtime}, device {switch.device}"
+        machine = "" if switch.ssh is None else f" of {switch.ssh.address}, port {switch.ssh.port}"
+        device = f"{switch.p4runtime}{machine}, device {switch.device}"
         yield f"/switches/{name}/p4runtime", ("device", device)
     for name, endpoint in state.endpoints.items():
         yield f"/endpoints/{name}/mac", ("mac", endpoint.mac)

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import DeploymentError
@@ -21,6 +22,7 @@ from sfcperf.vnfs.sfcmon.controller.tables import (
     to_p4,
     updates,
 )
+from sfcperf.vnfs.sfcmon.controller.tunnel import Tunnel
 
 if TYPE_CHECKING:
     from finsy import P4TableEntry, Switch
@@ -41,6 +43,7 @@ class Session:
         """`news` is called when the switch can be written to again."""
         self.name = name
         self._switch = switch
+        self._tunnel = Tunnel(switch)
         self.wanted: Sequence[Entry] = ()
         """Entries that the switch must have."""
         self._news = news
@@ -63,30 +66,36 @@ class Session:
 
     def serves(self, switch: model.Switch) -> bool:
         """Whether this connection is right for a switch with this description."""
-        described = self._switch
-        return (described.p4runtime, described.device, described.program) == (
-            switch.p4runtime,
-            switch.device,
-            switch.program,
-        )
+        return _reached_by(self._switch) == _reached_by(switch)
+
+    @property
+    def thrift_socket(self) -> Path | None:
+        """Unix socket that leads to Thrift of the switch while it is connected; None: no socket is
+        needed."""
+        return self._tunnel.thrift_socket
 
     # --- the connection ---
 
     async def run(self) -> None:
         """Stay connected, and connect again whenever the connection ends, until this is
         cancelled."""
-        while True:
-            try:
-                await self._stay_connected()
-            # Whatever a switch answers, the controller goes on, and says in its status what it was.
-            except Exception as error:
-                self._note(f"{self._switch.p4runtime}: {_words(error)}")
-            await asyncio.sleep(self._pause_s)
-            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        try:
+            while True:
+                try:
+                    async with self._tunnel.open() as address:
+                        await self._stay_connected(address)
+                # Whatever a switch answers, the controller goes on, and says in its status what it
+                # was.
+                except Exception as error:
+                    self._note(f"{self._switch.p4runtime}: {_words(error)}")
+                await asyncio.sleep(self._pause_s)
+                self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        finally:
+            self._tunnel.remove()
 
-    async def _stay_connected(self) -> None:
-        """Connect, become the primary controller of the switch, and stay it. Raises why the
-        connection is over."""
+    async def _stay_connected(self, address: str) -> None:
+        """Connect to P4Runtime at this address, become the primary controller of the switch, and
+        stay it. Raises why the connection is over."""
         import finsy
 
         program = self._switch.program
@@ -94,7 +103,7 @@ class Session:
         options = finsy.SwitchOptions(
             p4info=program.p4info, p4blob=program.json, device_id=self._switch.device
         )
-        connection = finsy.Switch(self.name, self._switch.p4runtime, options)
+        connection = finsy.Switch(self.name, address, options)
         async with asyncio.timeout(_CONNECT_TIMEOUT_S):
             await _open(connection)
         try:
@@ -244,6 +253,12 @@ class Session:
             raise
         except Exception as error:
             raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
+
+
+def _reached_by(switch: model.Switch) -> tuple[Any, ...]:
+    """Return what a session depends on. A tunnel leads to Thrift as well."""
+    thrift = None if switch.ssh is None else switch.thrift
+    return switch.p4runtime, switch.ssh, thrift, switch.device, switch.program
 
 
 async def _open(connection: Switch) -> None:

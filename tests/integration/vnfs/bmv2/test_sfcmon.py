@@ -333,7 +333,7 @@ def test_what_thrift_refuses_is_named(bench: Bmv2Bench) -> None:
     calls: list[tuple[Callable[[], object], str]] = [
         (lambda: bench.registers.read("nothing", 0), "nothing: the switch has no such register"),
         (lambda: bench.registers.read("Switch.monitor.packets", 2), "no such cell"),
-        (lambda: bench.registers.reset("nothing"), "no such register"),
+        (lambda: bench.registers.reset_several(["nothing"]), "no such register"),
         (lambda: bench.registers.read_several([NAMES[0], "nothing", NAMES[1]]), "no such register"),
     ]
     for call, message in calls:

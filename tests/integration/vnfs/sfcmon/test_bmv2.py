@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import socket
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,15 +19,25 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
+from support.network import ssh_servers
+from support.network.ssh_servers import SshServer
 from support.network.wires import Lab, Port, Wire, eventually, ip, space
 from support.vnfs.attached import behind_sff
 
 from sfcperf.dataplane.nsh import UDP_PORT, VxlanGpe
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.carry import equip
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2
+from sfcperf.vnfs.sfcmon.bmv2.controlled import Controller
+from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.reach import P4RUNTIME_PORT
+from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT
+from sfcperf.vnfs.sfcmon.bmv2.running import SERVICE_PORT, RunningBmv2
+from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.workflow.defaults import with_defaults
 
@@ -50,6 +62,8 @@ class Bench:
     encapsulation: str
     sf: NamespaceHost
     mac: str
+    server: SshServer | None = None
+    """The machine of the function, unless it is this one."""
 
     def frame(self, inner: Packet, **nsh: Any) -> Packet:
         """From an SFF."""
@@ -105,18 +119,32 @@ def make(lab: Lab) -> Callable[..., Bench]:
     return partial(start, lab)
 
 
-def start(lab: Lab, encapsulation: str = "nsh-eth", **knobs: Any) -> Bench:
-    sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-    ip("-n", space(sf.host), "link", "set", "lo", "up")
-    ip("-n", space(sf.host), "address", "add", f"{ADDRESS}/24", "dev", sf.interface)
+def start(lab: Lab, encapsulation: str = "nsh-eth", *, by_ssh: bool = False, **knobs: Any) -> Bench:
+    """`by_ssh`: on a machine with nothing but busybox and dropbear."""
     known = with_defaults(Sfcmon.parameters, {**ALL, **knobs})
     Sfcmon.check(known)
-    function = Sfcmon.start(sf.host, attachment(sf, lab, encapsulation), known)
+    server, inside, host = _far(lab) if by_ssh else (None, *[lab.host("sf")] * 2)
+    sff, sf = lab.join((lab.host("sff"), "sff0"), (inside, "sf0"))
+    ip("-n", space(inside), "link", "set", "lo", "up")
+    ip("-n", space(inside), "address", "add", f"{ADDRESS}/24", "dev", sf.interface)
+    equip(host, Sfcmon.tools(known))
+    function = Sfcmon.start(host, attachment(sf, lab, encapsulation), known)
     lab.at_end(function.stop)
     assert isinstance(function, RunningBmv2)
     wire = sff.wire()
     lab.at_end(wire.close)
-    return Bench(function, wire, encapsulation, sf.host, sf.mac)
+    return Bench(function, wire, encapsulation, inside, sf.mac, server)
+
+
+def _far(lab: Lab) -> tuple[SshServer, NamespaceHost, Host]:
+    if lacking := ssh_servers.lacking():
+        pytest.skip(lacking)
+    folder = lab.outputs / "machine"
+    folder.mkdir()
+    machine = ssh_servers.busybox(folder)
+    made = machine.__enter__()
+    lab.at_end(lambda: machine.__exit__(None, None, None))
+    return made
 
 
 def attachment(sf: Port, lab: Lab, encapsulation: str = "nsh-eth") -> Attachment:
@@ -133,11 +161,12 @@ def flows(windows: Sequence[FlowWindow]) -> Counter[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.parametrize("by_ssh", [False, True], ids=["here", "by SSH"])
 @pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
 def test_it_returns_packets_and_lists_their_flows(
-    make: Callable[..., Bench], encapsulation: str
+    make: Callable[..., Bench], encapsulation: str, by_ssh: bool
 ) -> None:
-    bench = make(encapsulation, window_s=HOUR_S)
+    bench = make(encapsulation, by_ssh=by_ssh, window_s=HOUR_S)
     inner = udp(1000)
     [answer] = bench.exchange([bench.frame(inner)])
     sent = bytes(bench.frame(inner))
@@ -165,10 +194,13 @@ def test_it_returns_packets_and_lists_their_flows(
     assert bench.wire.drain() == []  # no ICMP of the kernel either
 
 
-def test_windows_lose_nothing_and_count_nothing_twice(make: Callable[..., Bench]) -> None:
+@pytest.mark.parametrize("by_ssh", [False, True], ids=["here", "by SSH"])
+def test_windows_lose_nothing_and_count_nothing_twice(
+    make: Callable[..., Bench], lab: Lab, by_ssh: bool
+) -> None:
     """They end on time, some earlier, while packets come without a pause."""
-    bench = make(window_s=0.02)
-    output = next(Path(bench.function._both.controller._stats).parent.glob("*.windows.jsonl"))
+    bench = make(by_ssh=by_ssh, window_s=0.02)
+    output = next(lab.outputs.glob("*.windows.jsonl"))
     assert eventually(lambda: output.read_text().count('"asked": false') >= 5)
     frames = [bytes(bench.frame(udp(1000 + number))) for number in range(40)]
     windows = bench.reporter.end_window()
@@ -209,6 +241,63 @@ def test_the_table_counts_its_entries(make: Callable[..., Bench]) -> None:
         assert {flow.bytes for flow in window.flows} == {46, 92}
         assert window.packets == 5
     assert bench.counters() == {"received": 10, "forwarded": 10}
+
+
+def test_on_another_machine_only_ssh_reaches_it(make: Callable[..., Bench]) -> None:
+    """Nothing stays there, nor here."""
+    bench = make(by_ssh=True)
+    assert bench.server is not None
+    assert "simple_switch_grpc" in " ".join(bench.server.processes())
+    assert bench.function._both._switch is not None
+    folder = bench.function._both._switch.reach.folder
+    assert folder.stat().st_mode & 0o077 == 0
+    for port, reason in ((THRIFT_PORT, TimeoutError), (P4RUNTIME_PORT, ConnectionRefusedError)):
+        with pytest.raises(reason):
+            socket.create_connection((bench.server.address, port), timeout=1)
+    assert str(THRIFT_PORT) in _filters(bench)
+    assert bench.function.problem() is None
+    bench.function.stop()
+    assert not folder.exists()
+    assert str(THRIFT_PORT) not in _filters(bench)
+    assert "simple_switch_grpc" not in " ".join(bench.server.processes())
+
+
+def _filters(bench: Bench) -> str:
+    return bench.sf.run(["nft", "list", "ruleset"], timeout_s=10).text
+
+
+def test_a_lost_connection_is_a_problem(make: Callable[..., Bench]) -> None:
+    """The controller ends when it cannot reach the switch at the end of a window."""
+    bench = make(by_ssh=True, window_s=0.05)
+    assert bench.server is not None
+    bench.exchange([bench.frame(udp(1))])
+    bench.server.cut_connections()
+    assert eventually(lambda: bench.function.problem() is not None)
+    with pytest.raises(MeasurementError):
+        bench.function.counters()
+    bench.function.stop()
+
+
+def test_the_controller_ends_when_sfcperf_was_killed(lab: Lab) -> None:
+    """With the sockets that lead to the other machine."""
+    _, inside, host = _far(lab)
+    lab.join((lab.host("sff"), "sff0"), (inside, "sf0"))
+    equip(host, Sfcmon.tools(with_defaults(Sfcmon.parameters, ALL)))
+    switch = Bmv2Switch.launch(host, {SERVICE_PORT: "sf0"})
+    lab.at_end(switch.stop)
+    folder = switch.reach.folder
+    settings, stats = folder / "settings.json", folder / "stats"
+    known = Settings(program=Program.SKETCHES.value, window_ms=HOUR_S * 1000)
+    settings.write_text(known.at(switch.address, switch.reach.thrift_socket).text())
+    command = [*Controller.command(host), str(settings), "--stats", str(stats)]
+    parent = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *command])
+    assert eventually(lambda: stats.exists() and '"counters"' in stats.read_text(), 30)
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    [child] = children.read_text().split()
+    parent.kill()
+    parent.wait()
+    assert eventually(lambda: not folder.exists(), 20)
+    assert eventually(lambda: not Path(f"/proc/{child}").exists())
 
 
 @pytest.mark.parametrize("which", ["switch", "controller"])

@@ -27,6 +27,7 @@ class Switch:
     """Which window is open, behind the connections for tables and for registers."""
 
     name = "s1"
+    thrift_socket = None
 
     def __init__(self) -> None:
         self.active = 0

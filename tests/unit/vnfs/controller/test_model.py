@@ -22,6 +22,9 @@ PATH, BACK = two_switches()["paths"][10], two_switches()["rules"]["back"]
 OTHER = {"switch": "s1", "port": 1, "mac": mac(99)}
 LINK_END = {"switch": "s1", "port": 384}
 ALL_PORTS = {"source_port": {"first": 0, "last": 65535}}
+SSH = {"address": "198.18.7.1", "host_key": "ssh-ed25519 AAAA", "key_file": "/keys/switches"}
+AWAY = {"p4runtime": "127.0.0.1:9559", "ssh": SSH}
+"""A switch on another machine."""
 
 
 def changed(place: str, value: Any) -> str:
@@ -49,7 +52,7 @@ def test_sizes_are_those_that_the_program_has_room_for():
 
 
 def test_a_state_survives_json():
-    state = State.model_validate(two_switches())
+    state = State.model_validate_json(changed("switches s1", {**AWAY, "thrift": {}}))
     assert State.model_validate_json(state.model_dump_json()) == state
     assert State.model_validate_json(state.model_dump_json(exclude_defaults=True)) == state
 
@@ -63,6 +66,14 @@ def test_a_state_survives_json():
         ("switches s1 mac", "02:00:00:00:01"),
         ("switches s1 mac", "01:00:00:00:00:01"),
         ("switches s1 p4runtime", "localhost"),
+        ("switches s1", {"p4runtime": "198.18.7.1:9559"}),
+        ("switches s1", {**AWAY, "p4runtime": "unix:/run/s1.sock"}),
+        ("switches s1", {**AWAY, "p4runtime": "198.18.7.1:9559"}),
+        ("switches s1", {**AWAY, "thrift": {"namespace": "/run/netns/s1"}}),
+        ("switches s1", {"ssh": SSH}),
+        ("switches s1 ssh", SSH | {"key_file": "keys"}),
+        ("switches s1 ssh", SSH | {"host_key": "AAAA"}),
+        ("switches s1 ssh", SSH | {"user": "-x"}),
         ("switches s1 device", True),
         ("switches s1 device", "1"),
         ("switches s1 program", "switch"),
@@ -139,6 +150,18 @@ def test_a_program_without_sketches_and_a_path_that_is_too_long():
     ):
         found = problems(State.model_validate(raw))
         assert (where, True) in [(each.where, words in each.message) for each in found], found
+
+
+def test_switches_on_other_machines():
+    """Both may have P4Runtime at the same port, but not on the same machine."""
+    raw = two_switches()
+    for number, name in enumerate(("s1", "s2")):
+        raw["switches"][name] |= {**AWAY, "ssh": SSH | {"address": f"198.18.7.{number}"}}
+    assert problems(State.model_validate(raw)) == problems(State.model_validate(two_switches()))
+    raw["switches"]["s1"]["ssh"] = raw["switches"]["s2"]["ssh"]
+    [found] = problems(State.model_validate(raw))
+    assert found.where == "/switches/s2/p4runtime"
+    assert "127.0.0.1:9559 of 198.18.7.1, port 22, device 1 is taken" in found.message
 
 
 def test_a_link_of_a_switch_with_itself():

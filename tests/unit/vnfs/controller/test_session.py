@@ -18,7 +18,7 @@ class FourthSucceeds(Session):
 
     attempts = 0
 
-    async def _stay_connected(self) -> None:
+    async def _stay_connected(self, address: str) -> None:
         self.attempts += 1
         if self.attempts == 4:
             connection: Any = object()
