@@ -18,8 +18,14 @@ from sfcperf.errors import (
 from sfcperf.hosts.base import Host
 
 COMMAND_TIMEOUT_S = 30.0
-_FILES = ("classification-file", "reference-config-file", "threshold-file")
-"""Settings that name a file beside the rules."""
+_FILES = {
+    "classification-file": "/etc/suricata/classification.config",
+    "reference-config-file": "/etc/suricata/reference.config",
+    "threshold-file": "/etc/suricata/threshold.config",
+    "magic-file": "/usr/share/misc/magic.mgc",
+}
+"""Setting that names a file beside the rules -> where Debian has it; without the last one,
+Suricata does not start."""
 
 
 def options(host: Host, config: str, folder: Path, own: str) -> list[str]:
@@ -41,8 +47,8 @@ def options(host: Host, config: str, folder: Path, own: str) -> list[str]:
     _write(host, rules, b"\n".join(all_rules))
     host.put(here, folder / "suricata.yaml")
     argv = ["-c", str(folder / "suricata.yaml"), "-S", str(rules)]
-    for key in _FILES:
-        named = Path(str(settings.get(key) or ""))
+    for key, usual in _FILES.items():
+        named = Path(str(settings.get(key) or usual))
         if named.is_file():
             host.put(named, folder / named.name)
             argv += ["--set", f"{key}={folder / named.name}"]

@@ -28,7 +28,7 @@ class Elsewhere(NamespaceHost):
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """It names rules by a wildcard, rules that are not there, and one of two files beside them."""
+    """It names rules by a wildcard, rules that are not there, and two of four files beside them."""
     here = tmp_path / "etc"
     (here / "rules").mkdir(parents=True)
     (here / "rules" / "a.rules").write_text("alert tcp any any -> any any (sid:2;)")
@@ -38,7 +38,9 @@ def config(tmp_path: Path) -> Path:
     file.write_text(
         f"%YAML 1.1\n---\ndefault-rule-path: {here}/rules\nrule-files:\n  - '[ab].rules'\n"
         f"  - absent.rules\nclassification-file: {here}/classes\nthreshold-file: /no/such\n"
+        f"reference-config-file: /no/such\nmagic-file: {here}/magic.mgc\n"
     )
+    (here / "magic.mgc").write_bytes(b"\x1c\x04")
     return file
 
 
@@ -56,9 +58,11 @@ def test_another_host_gets_all_that_it_names(config: Path, tmp_path: Path) -> No
     assert options(Elsewhere("vm", None, tmp_path), str(config), there, OWN) == [
         *("-c", str(there / "suricata.yaml"), "-S", str(there / "sfcperf.rules")),
         *("--set", f"classification-file={there}/classes"),
+        *("--set", f"magic-file={there}/magic.mgc"),
     ]
     assert (there / "suricata.yaml").read_bytes() == config.read_bytes()
     assert (there / "classes").read_text() == "config classification: x,y,1\n"
+    assert (there / "magic.mgc").read_bytes() == b"\x1c\x04"
     rules = (there / "sfcperf.rules").read_bytes()
     assert rules == b"alert tcp any any -> any any (sid:2;)\n# \xff\n\n" + OWN.encode()
 
