@@ -15,6 +15,11 @@ In turns, within one run:
 The goal is the time by the driver, deployment and removal, at most 20 % above the sum of the boot
 times alone; how much it is above the floor is printed beside it, without a goal: a chain is more
 than VMs.
+
+The part `placed` is about the deployment alone, with all VMs on one hypervisor (T1) and with
+endpoints and functions on three (T3), as the shipped profile `openstack-nodes` places them (`make
+openstack-up NODES=3`). The goal there is at most 25 % above the same VMs at the same places without
+the driver.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.cli.shipped import shipped
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import MeasurementError
@@ -38,10 +44,11 @@ from sfcperf.hosts.ssh import pins as ssh_pins
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Scenario
+from sfcperf.workflow.profile import read_profile
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _runner import Benchmark, Budget, Parameter, Row, Run
+from _runner import Benchmark, Budget, Parameter, Row, Run, Skipped
 from _shared.chain import workflow
 
 FUNCTIONS = 3
@@ -52,6 +59,7 @@ PREFIX = "sfcperf-bench-floor"
 def deployment(run: Run) -> Iterator[Row]:
     """By the driver, beside the floor and the sum of the boot times."""
     image, network = run.parameters.image, run.parameters.network
+    settings = {"image": image, "management_network": network}
     with _ground() as ground:
         place = partial(_boot, image, network, ground)
         alone = [place([number]) for number in range(MACHINES)]
@@ -59,7 +67,7 @@ def deployment(run: Run) -> Iterator[Row]:
         found = run.in_turn(
             {
                 "floor": lambda: sum(place(range(MACHINES))),
-                "driver": lambda: _driver(image, network, next(numbers)),
+                "driver": lambda: sum(_driver(settings, next(numbers))),
             }
         )
     boots, deletions = (sum(times) for times in zip(*alone, strict=True))
@@ -70,11 +78,49 @@ def deployment(run: Run) -> Iterator[Row]:
     yield Row(name, found["driver"], "s", "the VMs at once without the driver", found["floor"])
 
 
+def placed(run: Run) -> Iterator[Row]:
+    """Deployment on one hypervisor and on three, beside the same VMs there without the driver."""
+    config = read_profile(shipped("profiles")["openstack-nodes"]).config
+    hosts: Mapping[str, str] = config["hosts"]
+    image, network = run.parameters.image, run.parameters.network
+    with _ground(config["cloud"]) as ground:
+        known = {each.name for each in ground[0].compute.hypervisors()}
+        if not known.issuperset(hosts.values()):
+            raise Skipped(f"the cloud has the hypervisors {sorted(known)}: NODES=3 starts more")
+        settings = {**config, "image": image, "management_network": network}
+        numbers = count()
+        for topology in ("T1", "T3"):
+            places = [hosts[node] for node in _nodes(topology)]
+            found = run.in_turn(
+                {
+                    "floor": lambda p=places: _boot(image, network, ground, range(MACHINES), p)[0],
+                    "driver": lambda t=topology: _driver(settings, next(numbers), t)[0],
+                }
+            )
+            name = f"chain of {FUNCTIONS} on {len(set(places))} hypervisors, deploy"
+            yield Row(
+                *(name, found["driver"], "s", "the VMs without the driver", found["floor"]),
+                Budget(high=1.25, of="ratio"),
+            )
+
+
+def _nodes(topology: str) -> list[str]:
+    """Nodes of client, server and functions."""
+    scenario = _scenario(topology)
+    ends = (scenario.client, scenario.server)
+    return [each.node for each in (*ends, *scenario.chain.functions)]
+
+
 def _boot(
-    image: str, network: str, ground: tuple[Any, str, str], numbers: Sequence[int]
+    image: str,
+    network: str,
+    ground: tuple[Any, str, str],
+    numbers: Sequence[int],
+    places: Sequence[str] = (),
 ) -> tuple[float, float]:
     """Seconds to make these VMs at once, until an SSH server answers in each, and to delete them.
-    `ground`: connection, id of the data network, name of the security group."""
+    `ground`: connection, id of the data network, name of the security group. `places`: hypervisors
+    by number; empty: the cloud chooses."""
     cloud, data, group = ground
     image_id = cloud.image.find_image(image, ignore_missing=False).id
     network_id = cloud.network.find_network(network, ignore_missing=False).id
@@ -91,6 +137,7 @@ def _boot(
                 flavor_id=flavor.id,
                 config_drive=True,
                 security_groups=[{"name": group}],
+                **({"availability_zone": f"nova:{places[number]}"} if places else {}),
             )
             for number in numbers
         ]
@@ -110,11 +157,11 @@ def _results(jobs: Sequence[Future[Any]]) -> list[Any]:
 
 
 @contextmanager
-def _ground() -> Iterator[tuple[Any, str, str]]:
-    """What the VMs of the floor stand on."""
+def _ground(name: str | None = None) -> Iterator[tuple[Any, str, str]]:
+    """What the VMs of the floor stand on, in the cloud of this name in clouds.yaml."""
     import openstack
 
-    cloud = openstack.connect()
+    cloud = openstack.connect(cloud=name)
     with _security_group(cloud) as group:
         data = cloud.network.create_network(name=PREFIX)
         try:
@@ -159,24 +206,26 @@ def _answers(address: str) -> None:
     raise SystemExit(f"{address} does not answer")
 
 
-def _driver(image: str, network: str, number: int) -> float:
-    with _opened(image, network, number) as (driver, scenario):
+def _driver(settings: Mapping[str, Any], number: int, topology: str = "T1") -> tuple[float, float]:
+    """Seconds to deploy the chain, and to remove everything."""
+    with _opened(settings, number) as driver:
         begin = time.perf_counter()
-        driver.teardown(driver.deploy(scenario))
+        deployment = driver.deploy(_scenario(topology))
+        deployed = time.perf_counter()
+        driver.teardown(deployment)
         driver.close()
-        return time.perf_counter() - begin
+        return deployed - begin, time.perf_counter() - deployed
 
 
 @contextmanager
-def _opened(image: str, network: str, number: int) -> Iterator[tuple[Any, Scenario]]:
+def _opened(settings: Mapping[str, Any], number: int) -> Iterator[Any]:
     kind = plugins.load("driver", "openstack")
-    config = {"image": image, "management_network": network}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         context = DriverContext(
             run_id="benchmark",
             tag=f"bench{number}",
-            config=with_defaults(kind.parameters, config),
+            config=with_defaults(kind.parameters, settings),
             journal=FileJournal(folder / "journal").of(0),
             state_dir=folder,
             raw_dir=folder,
@@ -184,21 +233,21 @@ def _opened(image: str, network: str, number: int) -> Iterator[tuple[Any, Scenar
         )
         driver = kind(context)
         try:
-            yield driver, _scenario()
+            yield driver
         finally:
             driver.close()
 
 
-def _scenario() -> Scenario:
+def _scenario(topology: str) -> Scenario:
     chain = {"functions": [{"vnf": "fwd", "count": FUNCTIONS}]}
-    document = workflow(vnfs={"fwd": {"type": "forwarder"}}, chain=chain)
+    document = workflow(topology=topology, vnfs={"fwd": {"type": "forwarder"}}, chain=chain)
     return load_document(document, Path()).scenarios[0]
 
 
 if __name__ == "__main__":
     Benchmark(
         __doc__,
-        {deployment: 3},
+        {deployment: 3, placed: 3},
         {
             "image": Parameter("sfcperf-guest", "image of the guests"),
             "network": Parameter("management", "management network"),

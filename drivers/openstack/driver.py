@@ -99,12 +99,12 @@ class OpenStackDriver(Driver):
     @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         """Check quotas, the right to read diagnostics, that networking-sfc knows NSH if a chain
-        needs it, and that existing machines have bound ports and answer. Raises EnvironmentLacks,
-        or InputError for a machine's unreadable key."""
+        needs it, and that existing machines answer and have bound ports that no chain uses. Raises
+        EnvironmentLacks, or InputError for a machine's unreadable key."""
         from sfcperf.drivers.openstack.api.cloud import Cloud
         from sfcperf.drivers.openstack.cleanup import workdirs
         from sfcperf.drivers.openstack.compute import diagnostics
-        from sfcperf.drivers.openstack.network.ports import bound_port
+        from sfcperf.drivers.openstack.lifecycle import chaining
         from sfcperf.drivers.openstack.planning import encapsulation
         from sfcperf.drivers.openstack.planning.machine_specs import (
             most_machines,
@@ -123,7 +123,7 @@ class OpenStackDriver(Driver):
             if not settings.overlay:
                 encapsulation.check_support(cloud, settings, scenarios)
             for machine in existing:
-                bound_port(cloud, machine.port)
+                chaining.check_unused(cloud, machine)
         for machine in existing:
             workdirs.check(machine)
 

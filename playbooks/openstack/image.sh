@@ -23,7 +23,7 @@ NETWORK="veth tun dummy bridge vxlan act_bpf act_mirred act_police act_vlan cls_
     nft_compat nft_quota nft_fib_inet nf_nat nft_objref nft_connlimit nft_tproxy nft_socket
     nft_dup_ipv4 nft_fwd_netdev nf_reject_ipv4 xt_tcpudp xt_conntrack xt_MASQUERADE xt_nat
     xt_NFQUEUE xt_multiport xt_limit xt_mark xt_comment xt_state xt_LOG xt_hashlimit
-    xt_statistic nf_log_syslog ip_vs ip_vs_rr ip_vs_wrr ip_vs_lc ip_vs_sh ip_vs_mh
+    xt_statistic xt_string ts_bm nf_log_syslog ip_vs ip_vs_rr ip_vs_wrr ip_vs_lc ip_vs_sh ip_vs_mh
     iptable_filter iptable_nat iptable_mangle mpls_router mpls_gso"
 
 digest=$(cat "$0" "$here"/guest/* "$kernel"/boot/vmlinuz-* | sha256sum | cut -c 1-16)

@@ -12,6 +12,8 @@ import pytest
 from support.cloud.cloud_runs import CloudLab
 from support.cloud.openstack_context import lifecycle_context
 from support.cloud.openstack_project import inventory, settled
+from support.faulty_cloud.clouds import before, write_clouds
+from support.faulty_cloud.proxy import Proxy
 
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
@@ -56,6 +58,23 @@ def admin() -> Iterator[Connection]:
     connection = _connected("sfcperf-admin")
     yield connection
     connection.close()
+
+
+@pytest.fixture(scope="session")
+def _faulty(cloud: Connection) -> Iterator[Proxy]:
+    with before(cloud) as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(
+    cloud: Connection, _faulty: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Proxy:
+    """What a test and its commands know as `support.faulty_cloud.clouds.NAME` is behind it."""
+    real = Path(os.environ["OS_CLIENT_CONFIG_FILE"])
+    file = write_clouds(_faulty, real, cloud.config.name, tmp_path)
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    return _faulty
 
 
 @pytest.fixture

@@ -7,17 +7,15 @@ of their sort there meet the first one in another run.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from openstack.connection import Connection
 from support.cloud.cloud_runs import PLANNED, CloudLab, workflow
 from support.cloud.openstack_context import lifecycle_context
-from support.faulty_cloud.clouds import NAME, before, write_clouds
+from support.faulty_cloud.clouds import NAME
 from support.faulty_cloud.faults import Answer, Straggle
 from support.faulty_cloud.proxy import Proxy
 from support.faulty_cloud.rules import Rule
@@ -29,7 +27,7 @@ from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.ssh import make_key
 
-pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.server, pytest.mark.exhaustive, pytest.mark.usefixtures("proxy")]
 
 ALL: Sequence[Rule] = [*READING.values(), *MAKING.values(), *REMOVING.values()]
 
@@ -45,22 +43,6 @@ def days() -> list[list[Rule]]:
             found[turn] = [*found[turn], replace(rule, nth=1)]
         seen[sort] += 1
     return found
-
-
-@pytest.fixture(scope="module")
-def proxy(cloud: Connection) -> Iterator[Proxy]:
-    with before(cloud) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _clouds(
-    cloud: Connection, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a test and its commands know as NAME is behind the proxy."""
-    real = Path(os.environ["OS_CLIENT_CONFIG_FILE"])
-    file = write_clouds(proxy, real, cloud.config.name, tmp_path)
-    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""SIGKILL in the middle of a run: of sfcperf, of nova's API, of neutron's server, of two of them.
+"""SIGKILL in the middle of a run: of sfcperf, of nova's API, of neutron's server, of two of them;
+of sfcperf also while requests are under way, which the cloud gets when it is dead.
 
 The services of the cloud are killed for everyone: nothing else may use it meanwhile.
 """
@@ -8,13 +9,18 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from openstack.connection import Connection
 from support.cloud.cloud_runs import PLANNED, CloudLab, workflow
 from support.cloud.openstack_project import inventory, left_over
+from support.faulty_cloud.clouds import NAME
+from support.faulty_cloud.faults import Delay
+from support.faulty_cloud.proxy import Proxy
+from support.faulty_cloud.rules import Rule
+from support.faulty_cloud.troubles import ONE
 
 pytestmark = pytest.mark.server
 
@@ -22,6 +28,21 @@ SERVICE = Path(__file__).resolve().parents[2] / "playbooks" / "openstack" / "ser
 PROBE = {"probe": "ping", "count": 5, "interval_s": 1}
 """Ping waits an interval for the last replies, which guests of a busy machine send late."""
 ALL_VALID = [(trial, "valid") for trial in PLANNED]
+UNDER_WAY = Delay(3)
+# The first request for a port pair asks whether the cloud knows NSH.
+MOMENTS: Mapping[str, Rule] = {
+    "making the second machine": Rule(UNDER_WAY, "compute", "POST", r"/servers$", nth=2),
+    "making the pair that gets NSH": Rule(UNDER_WAY, "network", "POST", "sfc/port_pairs$", nth=2),
+    "making the chain": Rule(UNDER_WAY, "network", "POST", "sfc/port_chains$"),
+    "removing the group of that pair": Rule(
+        UNDER_WAY, "network", "DELETE", "sfc/port_pair_groups" + ONE
+    ),
+    "making the pair that gets plain IP": Rule(
+        UNDER_WAY, "network", "POST", "sfc/port_pairs$", nth=3
+    ),
+    "removing the first machine": Rule(UNDER_WAY, "compute", "DELETE", "/servers" + ONE),
+}
+"""What a run does whose second scenario replaces the port pair of the first one."""
 
 
 @pytest.fixture
@@ -112,3 +133,26 @@ def test_sfcperf_is_killed_while_neutron_is_down(
     assert lab.run(*lab.resume) == 0, lab.said
     assert lab.trials == ALL_VALID
     assert lab.run("clean") == 0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_clean_leaves_nothing(
+    proxy: Proxy, new_lab: Callable[..., CloudLab], cloud: Connection, moment: str
+) -> None:
+    """The request that is under way takes effect while `clean` is at work."""
+    before = inventory(cloud)
+    document = workflow(NAME)
+    document["chain"] |= {"classifier": {}, "encapsulation": "${encapsulation}"}
+    document |= {"factors": {"encapsulation": ["nsh-eth", "mpls"]}}
+    document["design"] |= {"order": "sequential"}
+    lab = new_lab(document)
+    with proxy.failing(MOMENTS[moment]) as script:
+        run = lab.start()
+        lab.wait_until(lambda: not script.silent, run)
+        kill(run)
+        assert lab.run("clean") == 0, lab.said
+    assert "server sfcperf-" in lab.said
+    assert left_over(before, inventory(cloud)) == {}
+    assert lab.run("clean") == 0
+    assert "nothing to clean" in lab.said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -10,8 +12,11 @@ import pyarrow.parquet
 import pytest
 from openstack.connection import Connection
 from support.cloud.cloud_runs import CloudLab, workflow
+from support.needs import skip_unless
 
 from sfcperf.results.store import RunStore
+from sfcperf.vnfs.ips import suricata
+from sfcperf.vnfs.ips.function import Ips
 
 pytestmark = [pytest.mark.server, pytest.mark.root, pytest.mark.exhaustive]
 
@@ -72,3 +77,24 @@ def test_fig6(new_lab: Callable[..., CloudLab], tmp_path: Path) -> None:
     captured = telemetry(lab.run_folder, "captured_processing_time_mean_us")["fw-1"]
     assert len(reported) >= 20
     assert 0.3 < median(reported) / median(captured) < 3, (median(reported), median(captured))
+
+
+@pytest.mark.parametrize("engine", ["nftables", "suricata"])
+def test_fig9(new_lab: Callable[..., CloudLab], tmp_path: Path, engine: str) -> None:
+    """As shipped, with its short preset. The guest has no Suricata: it gets this machine's, with
+    configuration and rules."""
+    if engine == "suricata":
+        skip_unless(*Ips.requirements({"engine": engine}))
+    lab = new_lab({})
+    asked = ("pptmon-fig9", "--profile", "openstack", "--results", str(tmp_path / "results"))
+    knobs = {"engine": engine, "config": os.environ.get("SURICATA_CONFIG", suricata.CONFIG)}
+    given = {"preset": "short", "design.rounds": 1, "vnfs.ips.knobs": json.dumps(knobs)}
+    settings = [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
+    assert lab.run("run", *asked, *settings) in (0, 1), lab.said
+    trials = RunStore(lab.run_folder).trials()
+    assert len(trials) == 4
+    assert {trial.status for trial in trials} <= {"valid", "untrusted"}, lab.said
+    engines = [trial.deployment["facts"]["functions"].get("ips-1") for trial in trials]
+    assert engines.count({"engine": engine}) == 2
+    reported = telemetry(lab.run_folder, "processing_time_us")
+    assert set(reported) == {"fw-1", "ips-1", "lb-1"}

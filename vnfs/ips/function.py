@@ -158,7 +158,8 @@ class Ips(KernelFunction):
                 default=100_000,
             ),
             "config": {
-                "description": "Engine `suricata`: path of Suricata's configuration on the host.",
+                "description": "Engine `suricata`: path of Suricata's configuration. A host that "
+                "lacks it gets that of the machine that runs sfcperf, with its rules.",
                 "type": "string",
                 "default": suricata.CONFIG,
             },

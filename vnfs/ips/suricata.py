@@ -9,7 +9,7 @@ from pathlib import Path
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.ips import rules
+from sfcperf.vnfs.ips import configuration, rules
 
 COMMAND = "suricata"
 CONFIG = "/etc/suricata/suricata.yaml"
@@ -37,18 +37,14 @@ class Suricata:
     def start(
         cls, host: Host, attachment: Attachment, config: str, patterns: Sequence[str]
     ) -> Suricata:
-        """Start Suricata with its configuration `config`, a path on the host, and with rules that
-        drop packets with these patterns. Return when it takes packets. Raises DeploymentError,
-        MeasurementError."""
+        """Start Suricata with its configuration `config`, a path on the host or, if the host lacks
+        it, on this machine, and with rules that drop packets with these patterns. Return when it
+        takes packets. Raises DeploymentError, MeasurementError."""
         name = attachment.name
         folder = host.workdir / f"{name}-suricata-{next(_starts)}"
         host.run(["mkdir", "-p", str(folder)], timeout_s=COMMAND_TIMEOUT_S)
-        own = folder / "sfcperf.rules"
-        # The file is written by `tee`, because the host may be another machine.
-        host.run(
-            ["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=COMMAND_TIMEOUT_S
-        )
-        argv = [COMMAND, "-c", config, "-s", str(own), "-q", str(rules.QUEUE)]
+        argv = [COMMAND, *configuration.options(host, config, folder, rules.suricata(patterns))]
+        argv += ["-q", str(rules.QUEUE)]
         argv += ["--runmode", "workers", "-l", str(folder), "--pidfile", str(folder / "pid")]
         argv += ["--set", "unix-command.enabled=no"]
         log = attachment.outputs / f"{folder.name}.log"

@@ -22,8 +22,12 @@ def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[Fou
     resources in the journal."""
     own = names.get(Kind.PORT)
     ports = {id_of(port) for _, port in find_named(cloud, Kind.PORT, own)} if own else set()
-    if not ports:
-        return []
+    return parts_at(cloud, ports) if ports else []
+
+
+def parts_at(cloud: Cloud, ports: set[str]) -> list[FoundResource]:
+    """Find the project's parts of chains that use the ports with these ids, in the order of
+    removal."""
     try:
         return _of_ports(cloud, ports)
     except CloudError as error:

@@ -81,25 +81,31 @@ def remove_journaled(context: LifecycleContext, resources: Sequence[Resource]) -
 def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
     """Remove the resources, then look again for those that appear late, unless there are failures.
     Return a line for each that was there."""
-    lines = _remove(cloud, resources, failures)
+    lines = _remove(cloud, resources, failures, late=True)
     for _ in range(LATE_LOOKS):
         if failures:
             break
         waiting.sleep(cloud.retry.late_check_s)
-        late = _remove(cloud, resources, failures)
+        late = _remove(cloud, resources, failures, late=True)
         if not late:
             break
         lines += late
     return lines
 
 
-def _remove(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
+def _remove(
+    cloud: Cloud, resources: Sequence[Resource], failures: Failures, *, late: bool = False
+) -> list[str]:
     """Remove the resources in one pass through all kinds, and return a line for each that was
     there. What stays is added to `failures`. A service that does not answer gets no further
-    requests: each would wait as long again."""
+    requests: each would wait as long again. `late`: whether resources may still appear."""
     names = _by_kind(resources)
     lines, silent = _remove_chain_parts(cloud, names, failures)
     for kind, own in names.items():
+        if late and kind == Kind.PORT and NEUTRON not in silent:
+            # Neutron answers 500 to the deletion of a port that is in a port pair, and one may have
+            # appeared while the servers were removed.
+            lines += _remove_chain_parts(cloud, names, failures)[0]
         services = _SERVICES.get(kind, (NEUTRON,))
         silent_service = next((service for service in services if service in silent), None)
         if silent_service is not None:

@@ -109,7 +109,7 @@ def existing_host(machine: ExistingMachine, workdir: Path) -> SshHost:
 
 def connect_existing(context: LifecycleContext, existing: ExistingMachine, workdir: Path) -> Guest:
     """Connect to a machine that the run did not make. Raises DeploymentError, EnvironmentLacks."""
-    port = bound_port(context.cloud, existing.port)
+    port = bound_port(context.cloud, existing)
     # Image and size of the machine do not matter: nobody will make it.
     spec = MachineSpec("endpoint", existing.name, "endpoint", "", None, 0, 0, None, None)
     plan = MachinePlan(existing.name, spec, port.address)

@@ -15,6 +15,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
+from sfcperf.drivers.openstack.cleanup.chain_parts import parts_at
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.model.specs import (
     DATA,
@@ -23,12 +24,14 @@ from sfcperf.drivers.openstack.model.specs import (
     PREFIX_LENGTH,
     ChainPlan,
     Correlation,
+    ExistingMachine,
 )
-from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.network.ports import Port, bound_port
 from sfcperf.drivers.openstack.resources import operations
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext, NamedResource
 from sfcperf.drivers.openstack.resources.resource_types import id_of
 from sfcperf.drivers.parallel import each
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
@@ -54,6 +57,21 @@ def requirements(cloud: Cloud) -> list[Requirement]:
         )
         for alias in EXTENSIONS
     ]
+
+
+def check_unused(cloud: Cloud, machine: ExistingMachine) -> None:
+    """Check that no chain and no port pair of the project uses the port of an existing machine:
+    another chain there would take its packets. Raises EnvironmentLacks, also for a port that
+    belongs to no machine."""
+    port = bound_port(cloud, machine)
+    users = [p for p in parts_at(cloud, {port.id}) if p.kind in (Kind.CHAIN, Kind.PAIR)]
+    if users:
+        raise EnvironmentLacks(
+            f"the port {machine.port} is in use by the {users[0].line}",
+            where=f"/endpoints/{machine.name}/options/machine/port",
+            hint="wait for the run that made it, or run `sfcperf clean` if that was killed; or use "
+            "another port",
+        )
 
 
 def classifier(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.drivers.openstack.api.cloud import Cloud
-from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
+from sfcperf.drivers.openstack.model.specs import MANAGEMENT, ExistingMachine, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks, find_network
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.resources.operations import delete, ensure, existing, find_named
@@ -80,15 +80,17 @@ def port_body(plan: MachinePlan, port: str, networks: RunNetworks) -> dict[str, 
     return body
 
 
-def bound_port(cloud: Cloud, name: str) -> Port:
-    """Find a port that the run did not make, by name or id. Raises EnvironmentLacks if there is
-    none, or it belongs to no machine: networking-sfc takes packets from bound ports only."""
+def bound_port(cloud: Cloud, machine: ExistingMachine) -> Port:
+    """Find the port of a machine that the run did not make, by name or id. Raises EnvironmentLacks
+    if there is none, or it belongs to no machine: networking-sfc takes packets from bound ports
+    only."""
+    where = f"/endpoints/{machine.name}/options/machine/port"
     find = cloud.connection.network.find_port
-    found: Any = existing(cloud, "port", name, find, where="/endpoints")
+    found: Any = existing(cloud, "port", machine.port, find, where=where)
     if not found.device_id:
         raise EnvironmentLacks(
-            f"the port {name} belongs to no machine",
-            where="/endpoints",
+            f"the port {machine.port} belongs to no machine",
+            where=where,
             hint="`openstack port list` shows the ports",
         )
     return port_of(found)

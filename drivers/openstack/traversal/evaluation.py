@@ -16,6 +16,11 @@ from sfcperf.drivers.openstack.traversal.observations import Observation, Observ
 from sfcperf.management.deployment import HopObservation
 from sfcperf.packets.marked import TTL
 
+_NO_NSH = (
+    "no packet reached {}, which gets NSH: does Open vSwitch of the hypervisors know NSH (2.8 or "
+    'later), and the agent of networking-sfc? "encapsulation": "mpls" needs neither'
+)
+
 
 @dataclass(frozen=True)
 class PathStep:
@@ -81,10 +86,15 @@ def evaluate(
     observed = [_hop(name, crossings) for name, crossings in crossed.items()]
     observed.sort(key=_place, reverse=True)
     sent = len(path.marks)
-    return PathEvaluation(
-        tuple(observed),
-        tuple(f"{text} ({n} of {sent} packets {path.label})" for text, n in problems.items()),
-    )
+    found = [f"{text} ({n} of {sent} packets {path.label})" for text, n in problems.items()]
+    first = path.steps[0] if path.steps else None
+    if (
+        first is not None
+        and first.si is not None
+        and not any(observations[first.function].values())
+    ):
+        found.append(_NO_NSH.format(first.function))
+    return PathEvaluation(tuple(observed), tuple(found))
 
 
 def _follow(

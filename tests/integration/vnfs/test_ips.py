@@ -111,9 +111,15 @@ def test_suricata_that_dies_lets_nothing_through(lab: Lab, of_suricata: dict[str
     assert between.there(_datagram("harmless")) == []
 
 
-def test_suricata_that_cannot_start_says_why(lab: Lab, of_suricata: dict[str, Any]) -> None:
-    with pytest.raises(DeploymentError, match=r"Suricata takes no packets; it said: .*no/such"):
-        Between(lab, Ips, {**of_suricata, "config": "/no/such.yaml"})
+def test_suricata_that_cannot_start_says_why(
+    lab: Lab, of_suricata: dict[str, Any], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("%YAML 1.1\n---\na: [\n")
+    with pytest.raises(
+        DeploymentError, match=r"Suricata takes no packets; it said: .*Failed to parse"
+    ):
+        Between(lab, Ips, {**of_suricata, "config": str(broken)})
 
 
 def test_auto_is_what_is_there(lab: Lab, knobs: dict[str, Any]) -> None:

@@ -281,6 +281,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _deleted(self, collection: str, id_: str) -> tuple[int, Any]:
         things = self.owner.things[collection]
+        pairs = self.owner.things["sfc/port_pairs"].values()
+        if collection == "ports" and any(id_ in (p["ingress"], p["egress"]) for p in pairs):
+            return 500, {"NeutronError": {"message": "Request Failed: internal server error"}}
         if collection == "servers" and self.owner.deaths:
             things[id_].setdefault("dies", self.owner.deaths)
         else:

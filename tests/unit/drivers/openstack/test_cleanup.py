@@ -86,6 +86,19 @@ def late_network(api: Any) -> Callable[[float], None]:
     return pause
 
 
+def late_pair(api: Any) -> Callable[[float], None]:
+    """A pause in which a port pair appears at a port of the run, once."""
+    [port] = (id_ for id_, port in api.things["ports"].items() if port["name"] == f"{FWD}-in")
+    paused: list[float] = []
+
+    def pause(seconds: float) -> None:
+        if not paused:
+            api.add("sfc/port_pairs", FWD, ingress=port, egress=port)
+        paused.append(seconds)
+
+    return pause
+
+
 class TestExistingMachines:
     def test_one_that_is_away_keeps_nothing_else(self, bench: Start, tmp_path: Path) -> None:
         """Its folder is told; the cloud's things go."""
@@ -146,6 +159,19 @@ class TestWhatGoes:
         api = bench().api
         monkeypatch.setattr(waiting, "sleep", late_network(api))
         assert len(clean_up(journal((Kind.NETWORK, f"{RUN}-data")))) == 1
+        assert left(api) == {}
+
+    def test_a_port_pair_that_comes_while_servers_go(
+        self, bench: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Neutron does not delete a port that is in one."""
+        api = bench().api
+        api.deaths = 2
+        api.add("ports", f"{FWD}-in")
+        api.add("servers", FWD, status="ACTIVE")
+        monkeypatch.setattr(waiting, "sleep", late_pair(api))
+        lines = clean_up(journal(*MACHINE), retry=replace(FAST, timeout_s=0.3))
+        assert [line.split()[0] for line in lines] == ["server", "port-pair", "port"]
         assert left(api) == {}
 
     def test_pieces_of_chains_with_names_of_others_hang_on_our_ports(self, bench: Start) -> None:

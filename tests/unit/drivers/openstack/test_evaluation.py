@@ -116,6 +116,15 @@ def test_a_function_that_does_not_serve_nsh_is_found(
     assert problem.startswith(words)
 
 
+@pytest.mark.parametrize("aware", [[], ["a"], ["b"]])
+def test_a_cloud_that_may_not_know_nsh_is_told(aware: list[str]) -> None:
+    """Of the first function only: those behind it get nothing from another one either."""
+    problems = evaluate(way(["a", "b"], aware=aware), ["a", "b"], walk([])).problems
+    told = "no packet reached a, which gets NSH" in " ".join(problems)
+    assert told == (aware == ["a"])
+    assert len(problems) == 1 + told
+
+
 def test_nsh_at_the_server_is_a_problem() -> None:
     seen = walk("a", aware="a")
     seen["server"][MARK] = (Observation("eth1", False, 64, SPI, 254),)

@@ -214,6 +214,22 @@ class TestChains:
             assert asked == (["nsh", "nsh"] if each is nsh else [None, None])
         assert b.api.count("POST", "/port_pairs") == 6
 
+    @pytest.mark.parametrize("how", ["lost before", "lost after"])
+    def test_lost_answers_while_a_pair_is_replaced(self, bench: Start, how: Any) -> None:
+        b = bench()
+        life = NovaLifecycle(b.context)
+        plan, machines = chain_of(b, 1, 2)
+        life.chain(replace(plan, correlation="nsh"), machines)
+        calls = [(m, p) for m in ("DELETE", "POST") for p in ("port_pair_groups", "port_pairs")]
+        b.api.faults += [Fault(method, f"/sfc/{path}", how) for method, path in calls]
+        life.chain(plan, machines)
+        assert [fault.times for fault in b.api.faults] == [0] * 4
+        assert self._groups(b) == ["01", "02"]
+        pairs = b.api.things["sfc/port_pairs"]
+        groups = b.api.things["sfc/port_pair_groups"].values()
+        assert [pair["service_function_parameters"] for pair in pairs.values()] == [{}, {}]
+        assert {id_ for group in groups for id_ in group["port_pairs"]} == set(pairs)
+
     def test_another_classifier_is_another_chain(self, bench: Start) -> None:
         b = bench()
         life = NovaLifecycle(b.context)
