@@ -106,6 +106,12 @@ class RunningFunction(ABC):
         the work."""
         return ()
 
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Those of its processes that carry packets: while they are stopped (SIGSTOP), no packet
+        crosses. None where the kernel carries packets, or lets them pass when a process does not
+        answer."""
+        return ()
+
     def described(
         self,
         spec: FunctionSpec,
@@ -131,6 +137,7 @@ class RunningFunction(ABC):
             alive=self.problem,
             flows=self.flows(),
             rule_interface=self.rule_interface(),
+            data_plane_pids=self.data_plane_pids(),
         )
 
     @abstractmethod

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from sfcperf.drivers import data_planes
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.drivers.local import (
     cgroups,
@@ -156,7 +158,7 @@ class LocalDriver(Driver):
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
         """Send marked packets both ways and look for them in captures at the SFFs' ports
         (`traversal-ID.pcapng`). If SFFs are on eBPF, send more packets without captures and compare
-        counters."""
+        counters. Then prove the functions' data planes."""
         built = self._built[deployment.id]
 
         def counted(node: str) -> Mapping[tuple[int, int], int]:
@@ -168,15 +170,16 @@ class LocalDriver(Driver):
             proof = traversal.prove(built.layout, scenario, counted, evidence)
         finally:
             built.show_packets(False)
-        if not proof.proven or not built.ebpf_nodes:
+        if proof.proven and built.ebpf_nodes:
+            problems = traversal.cross_unshown(built.layout, scenario, counted, built.ebpf_nodes)
+            method = f"{proof.method}; without captures, the SFFs' counters and what arrives"
+            proof = _extended(proof, problems, method=method)
+        if not proof.proven:
             return proof
-        problems = traversal.cross_unshown(built.layout, scenario, counted, built.ebpf_nodes)
-        return replace(
-            proof,
-            proven=not problems,
-            problems=tuple(problems),
-            method=f"{proof.method}; without captures, the SFFs' counters and what arrives",
-        )
+        cross = partial(traversal.cross, built.layout, scenario)
+        with errors_as(DeploymentError, MeasurementError):
+            checked = data_planes.prove(deployment.functions, cross, proof.sent)
+        return _extended(proof, checked.problems, data_planes=checked.methods)
 
     def problems(self, deployment: Deployment) -> list[str]:
         """List SFFs that do not forward, and namespaces and control groups that are gone or
@@ -246,6 +249,11 @@ class LocalDriver(Driver):
         for sff in built.sffs.values():
             sff.stop()
         self.context.journal.removed(resources)
+
+
+def _extended(proof: TraversalProof, problems: Sequence[str], **more: Any) -> TraversalProof:
+    """Return a proof that holds so far, with what a further check found."""
+    return replace(proof, proven=not problems, problems=tuple(problems), **more)
 
 
 def _describe(identity: str, built: ScenarioDeployment) -> Deployment:

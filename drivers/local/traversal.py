@@ -129,6 +129,27 @@ def cross_unshown(
     ]
 
 
+def cross(layout: Layout, scenario: Scenario, timeout_s: float) -> int:
+    """Send marked packets from client to server, and return how many the server receives within
+    this time; at once when all have arrived (data_planes.Cross)."""
+    forward, server = _directions(layout, scenario)[0], layout.server
+
+    def arrived() -> int:
+        found = (
+            _observations(capture.frames, server, packet, outgoing=False)
+            for packet in forward.packets
+        )
+        return sum(bool(each) for each in found)
+
+    capture = Capture([(server.outer, layout.namespaces[server.instance], server.inner)])
+    try:
+        send(layout.namespaces[layout.client.instance], layout.client.inner, forward.packets)
+        capture.collect(lambda: arrived() == PACKETS, timeout_s)
+    finally:
+        capture.close()
+    return arrived()
+
+
 def _losses(direction: _Direction, frames: Sequence[Frame]) -> list[str]:
     """Say how many packets the destination did not receive exactly once."""
     lost = [

@@ -231,6 +231,9 @@ class ServiceFunction:
     """Lists the flows of the function; None: it lists none."""
     rule_interface: RuleInterface | None = None
     """Where others set the function's rules; None: it has no such interface."""
+    data_plane_pids: tuple[int, ...] = ()
+    """Processes on `host` that carry the packets: while they are stopped, no packet crosses. Empty:
+    the kernel carries packets."""
 
 
 @dataclass(frozen=True)
@@ -313,3 +316,7 @@ class TraversalProof:
     """What contradicts the chain as requested; empty when proven."""
     evidence: tuple[str, ...] = ()
     """Files in the driver's raw folder with which anyone can check the proof."""
+    data_planes: Mapping[str, str] = field(default_factory=dict)
+    """SF -> how it was shown that its own data plane carries the packets: `process` (while its
+    processes were stopped, no packet arrived) or `counters` (its own counters rose). SFs of which
+    neither was checked are absent."""

@@ -112,6 +112,10 @@ class RunningDelay(KernelForwarding):
         """Return the id of the sfc-delay process."""
         return self._process.pids()
 
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Return the id of the sfc-delay process."""
+        return self.pids()
+
     def take_away(self) -> None:
         """End sfc-delay, with which its TUN devices go, and remove the routes and rules that led
         there."""

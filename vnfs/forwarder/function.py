@@ -39,9 +39,17 @@ def attach_pass(host: Host, interfaces: list[str]) -> None:
 
 
 class RunningForwarder(NshForwarding):
-    """An sfc-forwarder process."""
+    """An sfc-forwarder process, and its XDP program, which forwards."""
 
     binary = BINARY
+
+
+class UserspaceForwarder(RunningForwarder):
+    """An sfc-forwarder process that forwards by itself."""
+
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Return the id of the process."""
+        return self.pids()
 
 
 class PlainForwarder(KernelForwarding):
@@ -98,9 +106,10 @@ class Forwarder(NetworkFunction):
             return PlainForwarder.launch(host, attachment, knobs)
         engine = str(knobs["engine"])
         options = ["--engine", engine, "--interface", attachment.interfaces[0]]
+        kind = UserspaceForwarder if engine == "userspace" else RunningForwarder
         if engine == "userspace" and attachment.vcpus:
             options += ["--cpus", ",".join(map(str, attachment.vcpus))]
-        running = RunningForwarder.spawn(attachment.name, host, options)
+        running = kind.spawn(attachment.name, host, options)
         with kernel_forwarding.all_or_nothing(running):
             running.wait_ready()
         return running

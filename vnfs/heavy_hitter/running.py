@@ -52,6 +52,10 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
         workers = enumerate(event["workers"])
         return counters | {f"forwarded_worker{number}": count for number, count in workers}
 
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Return the id of the process."""
+        return self.pids()
+
     def flows(self) -> FlowReporter:
         """Return the reporter of the heavy hitters that sfc-heavy-hitter prints for each window."""
         return self.windows

@@ -51,6 +51,10 @@ class RunningIds(NshForwarding):
         event = self.fresh()
         return {**self.forwarded(event), **_records(event)}
 
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Return the id of the process."""
+        return self.pids()
+
 
 class _Observer(StatsProcess, RunningFunction):
     """An sfc-ids process that observes what the kernel forwards."""

@@ -94,6 +94,11 @@ class RunningIps(KernelForwarding):
         """Return the id of Suricata's process; none with the engine `nftables`."""
         return () if self._inspector is None else (self._inspector.pid,)
 
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Return the id of Suricata's process, without whose verdict the kernel lets no packet
+        pass; none with the engine `nftables`."""
+        return self.pids()
+
     def take_away(self) -> None:
         """Remove the rules, then end Suricata."""
         super().take_away()

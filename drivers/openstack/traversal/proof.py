@@ -13,11 +13,14 @@ import struct
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from sfcperf import waiting
+from sfcperf import retry, waiting
 from sfcperf.dataplane import binaries
 from sfcperf.dataplane.nsh import ETHERTYPE as NSH
+from sfcperf.drivers import data_planes
+from sfcperf.drivers.data_planes import DataPlanes
 from sfcperf.drivers.openstack.traversal import captures
 from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
 from sfcperf.drivers.openstack.traversal.evaluation import (
@@ -89,6 +92,7 @@ def prove(
     """
     folder.mkdir(parents=True, exist_ok=True)
     prover = _Prover((client, server), functions, macs, scenario, sff_ports)
+    checked = DataPlanes({}, ())
     failed = "the traversal of the chain cannot be observed"
     with errors_as(DeploymentError, MeasurementError, context=failed):
         with capturing(prover.points, prover.filter, folder) as running:
@@ -99,10 +103,13 @@ def prove(
             after_s = time.monotonic() - started
             if attempt.good:
                 waiting.sleep(_DUPLICATES_S)
+                cross = partial(prover.cross, running)
+                checked = data_planes.prove(functions, cross, PACKETS)
         # Only now, when tcpdump has ended, are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
     return _proof(
         attempt,
+        checked,
         running,
         folder,
         f"attempt {number}, which ended {after_s:.1f} s after the first began",
@@ -166,6 +173,22 @@ class _Prover:
             waiting.sleep(_POLL_S)
         return attempt
 
+    def cross(self, running: Sequence[Capture], timeout_s: float) -> int:
+        """Send marked packets from client to server, and return how many the server received within
+        this time; at once when all have arrived (data_planes.Cross)."""
+        packets = [marked_packet(self._match, *self._sides) for _ in range(PACKETS)]
+        marks = [packet.mark for packet in packets]
+        server = self._ends[1].name
+        capture = next(capture for capture in running if capture.point.name == server)
+        send_marked(self._ends[0], packets)
+
+        def arrived() -> int:
+            seen = observe(capture.pcap, capture.names, marks)
+            return sum(any(not each.outgoing for each in found) for found in seen.values())
+
+        retry.until(lambda: arrived() == PACKETS, timeout_s=timeout_s, period_s=_POLL_S)
+        return arrived()
+
     def evaluated(
         self, paths: tuple[ExpectedPath, ExpectedPath], running: Sequence[Capture]
     ) -> _Attempt:
@@ -214,14 +237,16 @@ def send_marked(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
     endpoint.host.run(argv, stdin=frames, timeout_s=_SEND_TIMEOUT_S)
 
 
-def _proof(attempt: _Attempt, ended: Sequence[Capture], folder: Path, when: str) -> TraversalProof:
-    """Make the proof of the last attempt, and write its marks beside the captures. `when` says, for
-    `method`, which attempt it was and how long it took.
+def _proof(
+    attempt: _Attempt, checked: DataPlanes, ended: Sequence[Capture], folder: Path, when: str
+) -> TraversalProof:
+    """Make the proof of the last attempt and of the data planes, and write the marks of the attempt
+    beside the captures. `when` says, for `method`, which attempt it was and how long it took.
 
     What a capture missed is a problem only if the path was not proven: it may be the reason.
     Evidence is named relative to the driver's raw folder, which is the parent of `folder`."""
     forward, reverse = attempt.evaluations
-    problems = [*forward.problems, *reverse.problems]
+    problems = [*forward.problems, *reverse.problems, *checked.problems]
     if problems:
         problems += [p for capture in ended if (p := capture.problem()) is not None]
     marks = folder / "marks.json"
@@ -238,4 +263,5 @@ def _proof(attempt: _Attempt, ended: Sequence[Capture], folder: Path, when: str)
             str(path.relative_to(folder.parent))
             for path in (*(capture.pcap for capture in ended), marks)
         ),
+        data_planes=checked.methods,
     )

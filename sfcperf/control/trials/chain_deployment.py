@@ -94,7 +94,12 @@ class ChainDeployment:
             "id": deployment.id,
             "encapsulation": deployment.encapsulation,
             "spi": spi,
-            "traversal": {"proven": proof.proven, "method": proof.method, "evidence": evidence},
+            "traversal": {
+                "proven": proof.proven,
+                "method": proof.method,
+                "data_planes": dict(proof.data_planes),
+                "evidence": evidence,
+            },
             "facts": dict(deployment.facts),
         }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch, create_database
 from sfcperf.hosts.namespace import LocalHost, NamespaceHost
 from sfcperf.management.deployment import Endpoint, ServiceFunction
+from sfcperf.vnfs.kernel_forwarding import ip_counters
 from support.network.wires import Lab, Port, ip, space
 
 ADDRESSES = {"client": "198.18.0.1", "server": "198.18.0.2"}  # RFC 2544
@@ -139,7 +140,7 @@ class Steered:
             interfaces=("eth1", "eth2"),
             nsh_aware=False,
             vcpus=(),
-            counters=dict,
+            counters=lambda: {"forwarded": ip_counters(self.hosts[name])["ForwDatagrams"]},
             alive=lambda: None,
         )
 

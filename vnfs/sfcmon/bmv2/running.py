@@ -69,6 +69,10 @@ class RunningBmv2(RunningFunction):
         """Return the id of the switch; the process that controls it is no part of the function."""
         return self._both.pids()
 
+    def data_plane_pids(self) -> tuple[int, ...]:
+        """Return the id of the switch."""
+        return self.pids()
+
     def stop(self) -> None:
         """Stop both processes and give the interface its IPv4 addresses back."""
         self._both.stop()

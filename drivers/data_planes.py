@@ -1,0 +1,120 @@
+"""Proof that the data planes of a chain's functions carry its packets, and nothing beside them.
+
+Captures show that packets cross a function's host, not what carries them there: if HAProxy lacks
+its redirection, the kernel forwards, and packets cross the host in the right order all the same. So
+the processes that are a function's data plane are stopped: packets that still cross go round
+them. Of a data plane in the kernel, the function's own counters must rise.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from sfcperf import retry
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.procfs import process_stat
+from sfcperf.management.deployment import ServiceFunction
+
+PROCESS = "process"
+"""Method: while the function's processes were stopped, no packet arrived."""
+COUNTERS = "counters"
+"""Method: the function's own counter of forwarded packets rose."""
+CROSSING_TIMEOUT_S = 2.0
+"""Time for packets to arrive that nothing holds up."""
+STOPPED_S = 0.2
+"""How long a function's processes are stopped while packets try to cross; longer where packets take
+more than a third of it when nothing is stopped."""
+_STOP_TIMEOUT_S = 5.0
+_COMMAND_TIMEOUT_S = 30.0
+_POLL_S = 0.001
+
+Cross = Callable[[float], int]
+"""Sends marked packets from the client, and returns how many reach the server within so many
+seconds; at once when all have."""
+
+
+@dataclass(frozen=True)
+class DataPlanes:
+    """How it was checked that the data planes of a chain's functions carry its packets."""
+
+    methods: Mapping[str, str]
+    """Function -> PROCESS or COUNTERS (TraversalProof.data_planes)."""
+    problems: tuple[str, ...]
+    """What contradicts it; empty if all do."""
+
+
+def prove(functions: Sequence[ServiceFunction], cross: Cross, sent: int) -> DataPlanes:
+    """Check the data planes of functions on a path that is proven. `sent`: packets that each call
+    of `cross` sends. It takes at least STOPPED_S for each function whose data plane is a process.
+    Raises DeploymentError if a process does not stop, and MeasurementError if it has ended, or if
+    counters cannot be read."""
+    if not functions:
+        return DataPlanes({}, ())
+    methods = {f.name: PROCESS if f.data_plane_pids else COUNTERS for f in functions}
+    in_kernel = [function for function in functions if not function.data_plane_pids]
+    before = [_forwarded(function) for function in in_kernel]
+    started = time.monotonic()
+    arrived = cross(CROSSING_TIMEOUT_S)
+    stopped_s = max(STOPPED_S, 3 * (time.monotonic() - started))
+    if arrived < sent:
+        lost = f"{sent - arrived} of {sent} packets from client to server did not arrive"
+        return DataPlanes(methods, (lost,))
+    problems = [
+        f"{function.name} counted {rose} of {sent} packets from client to server as forwarded, so "
+        "something beside its data plane carries packets"
+        for function, count in zip(in_kernel, before, strict=True)
+        if (rose := _forwarded(function) - count) < sent
+    ]
+    for function in functions:
+        if function.data_plane_pids:
+            with _stopped(function):
+                arrived = cross(stopped_s)
+            if arrived:
+                problems.append(
+                    f"{function.name}: packets cross it while its process is stopped, so something "
+                    "else carries them, such as the kernel of its host"
+                )
+    return DataPlanes(methods, tuple(problems))
+
+
+def _forwarded(function: ServiceFunction) -> int:
+    counters: Mapping[str, int] = function.counters()
+    return counters["forwarded"]
+
+
+@contextmanager
+def _stopped(function: ServiceFunction) -> Iterator[None]:
+    """Stop the processes of a function's data plane while the block lasts."""
+    host, pids = function.host, function.data_plane_pids
+    try:
+        _signal(host, signal.SIGSTOP, pids)
+        if not retry.until(
+            lambda: all(_is_stopped(host, pid) for pid in pids),
+            timeout_s=_STOP_TIMEOUT_S,
+            period_s=_POLL_S,
+        ):
+            raise DeploymentError(
+                f"{function.name}: its process does not stop within {_STOP_TIMEOUT_S:g} s of "
+                "SIGSTOP, so it cannot be shown that it carries packets",
+                where=host.name,
+            )
+        yield
+    finally:
+        # If it has ended meanwhile, the driver's check of the functions says so.
+        with suppress(MeasurementError):
+            _signal(host, signal.SIGCONT, pids)
+
+
+def _signal(host: Host, number: signal.Signals, pids: Sequence[int]) -> None:
+    """Send a signal to processes of a host. Raises MeasurementError."""
+    host.run(["kill", f"-{int(number)}", *map(str, pids)], timeout_s=_COMMAND_TIMEOUT_S)
+
+
+def _is_stopped(host: Host, pid: int) -> bool:
+    """Whether a process is stopped. Raises MeasurementError if there is none of this id."""
+    return process_stat(host.read_text(f"/proc/{pid}/stat")).state == "T"
