@@ -129,7 +129,7 @@ def cross_unshown(
     ]
 
 
-def cross(layout: Layout, scenario: Scenario, timeout_s: float) -> int:
+def cross(layout: LocalLayout, scenario: Scenario, timeout_s: float) -> int:
     """Send marked packets from client to server, and return how many the server receives within
     this time; at once when all have arrived (data_planes.Cross)."""
     forward, server = _directions(layout, scenario)[0], layout.server
