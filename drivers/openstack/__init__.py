@@ -1,4 +1,4 @@
-"""The OpenStack driver: VMs by nova, networks by neutron, chains by networking-sfc.
+"""The OpenStack driver: VMs by nova, networks by neutron, chains by networking-sfc or an overlay.
 
 Sub-packages import only those above them in this list:
 
@@ -10,6 +10,7 @@ Sub-packages import only those above them in this list:
 - `cleanup`: remove what the journal names
 - `lifecycle`: make machines and chains by nova or Tacker
 - `planning`: what scenarios need, and whether the cloud can provide it
+- `overlay`: guests whose own SFFs make the chain
 
 `traversal`, the proof that packets cross the functions, uses none of them. `CloudSession`,
 `ScenarioDeployment` and `OpenStackDriver` in this folder put the parts together.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,23 +58,24 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
 
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
-    """Return the hops in forward order. They are the interfaces in the guests, because the cloud's
-    ends of the ports are not visible, or the ports of SFFs in the guests."""
-    client, server = (
-        Hop(name, deployed.guests[name].host, deployed.endpoint_interface(name).name, inside=True)
-        for name in ("client", "server")
-    )
-    hops = [client]
+    """Return the hops in forward order."""
+
+    def crossed(instance: str, names: Sequence[str], own: Sequence[str]) -> Iterator[Hop]:
+        """Yield the hops at one instance, whose interfaces are `own`. They are the ports of an SFF
+        in its guest, or else these interfaces, because the cloud's ends of them are not visible."""
+        ports = deployed.sff_ports(instance)
+        for name, interface in zip(names, ports or own, strict=False):
+            yield Hop(name, deployed.guests[instance].host, interface, inside=not ports)
+
+    hops = [*crossed("client", ["client"], [deployed.endpoint_interface("client").name])]
     for spec in deployed.scenario.chain.functions:
-        host = deployed.functions[spec.name].host
         # The ingress of a type with one interface has the same name on all infrastructures.
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
-        names = (spec.name if kind.interfaces == 1 else f"{spec.name}-in", f"{spec.name}-out")
-        ports = deployed.sff_ports(spec.name)
-        inside = not ports
-        crossed = zip(names, ports or deployed.interfaces(spec.name), strict=False)
-        hops += [Hop(name, host, interface, inside=inside) for name, interface in crossed]
-    return (*hops, server)
+        ingress = spec.name if kind.interfaces == 1 else f"{spec.name}-in"
+        own = deployed.interfaces(spec.name)
+        hops += crossed(spec.name, [ingress, f"{spec.name}-out"], own)
+    hops += crossed("server", ["server"], [deployed.endpoint_interface("server").name])
+    return tuple(hops)
 
 
 def _facts(deployed: ScenarioDeployment) -> Mapping[str, Any]:

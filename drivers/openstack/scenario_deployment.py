@@ -134,9 +134,9 @@ class ScenarioDeployment:
         guest = self.functions[function]
         return guest.interfaces[INGRESS], guest.interfaces[EGRESS]
 
-    def sff_ports(self, function: str) -> tuple[str, ...]:
-        """Return the SFF's ends of a function's attachments, where captures see all packets; empty
-        if the SFF is not in the guest."""
+    def sff_ports(self, instance: str) -> tuple[str, ...]:
+        """Return the SFF's ends of the attachments of an endpoint or function, where captures see
+        all packets; empty if the SFF is not in the guest."""
         return ()
 
     def gets_nsh(self, function: str) -> bool:

@@ -15,9 +15,8 @@ from sfcperf.workflow.model import Match, Scenario
 
 TAP = ("tap-near", "tap-far")
 """The two ends of a veth pair in each node, through which packets go so that captures see them."""
-_LAN_PORT = 200
 _FIRST_LINK_PORT = 200
-"""Links have the port numbers from here on; those of instances are below."""
+"""The LAN and links have the port numbers from here on; those of instances are below."""
 
 
 def sff_tables(
@@ -78,7 +77,7 @@ def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Itera
         # Whoever is in a LAN reaches all others directly: nothing is in transit. Network cards
         # take frames from the kernel, and may have no native XDP.
         mtu = layout.wire_mtu
-        yield f"port {_LAN_PORT} interface {interface} kind underlay mtu {mtu} generic yes"
+        yield f"port {_FIRST_LINK_PORT} interface {interface} kind underlay mtu {mtu} generic yes"
         return
     for link in layout.links:
         if node.name in link.nodes:
@@ -151,7 +150,7 @@ def _towards(layout: Layout, node: NodeLayout, last: NodeLayout) -> int:
     """Return the number of the port by which `node` reaches the node `last`: that of the first
     link on the way, or of the LAN."""
     if layout.lan:
-        return _LAN_PORT
+        return _FIRST_LINK_PORT
     ends = {node.name, node.next_hop[last.name]}
     return _link_port(next(link for link in layout.links if ends == set(link.nodes)), node.name)
 

@@ -40,3 +40,10 @@ class TestOpenStack(DriverConformance):
         now = inventory(self.connection)
         found = left_over({kind: {} for kind in now}, now).items()
         return [f"{kind}: {name}" for kind, names in found for name in names if tag in name]
+
+
+class TestOverlay(TestOpenStack):
+    """The same, with chains by SFFs in the VMs."""
+
+    config: ClassVar[dict[str, Any]] = {**TestOpenStack.config, "chaining": "overlay"}
+    encapsulations = frozenset({"nsh-eth"})

@@ -14,7 +14,7 @@ from sfcperf.drivers.openstack.scenario_deployment import (
     EndpointInterface,
     ScenarioDeployment,
 )
-from sfcperf.drivers.sff.layout import FunctionLayout, Layout
+from sfcperf.drivers.sff.layout import Layout
 from sfcperf.management.deployment import Deployment
 from sfcperf.workflow.model import FunctionSpec
 
@@ -48,15 +48,15 @@ class OverlayDeployment(ScenarioDeployment):
 
     def interfaces(self, function: str) -> tuple[str, ...]:
         """Return the interfaces of a function behind its SFF."""
-        return tuple(port.inner for port in self._function_layout(function).ports)
+        return tuple(port.inner for port in self.layout.ports(function))
 
-    def sff_ports(self, function: str) -> tuple[str, ...]:
-        """Return the SFF's ends of a function's attachments."""
-        return tuple(port.outer for port in self._function_layout(function).ports)
+    def sff_ports(self, instance: str) -> tuple[str, ...]:
+        """Return the SFF's ends of the attachments of an endpoint or function."""
+        return tuple(port.outer for port in self.layout.ports(instance))
 
     def gets_nsh(self, function: str) -> bool:
         """Whether a function gets NSH packets: all do that take them."""
-        return self._function_layout(function).type.nsh_aware
+        return any(f.type.nsh_aware for f in self.layout.functions if f.spec.name == function)
 
     def cross_unshown(self, made: Deployment) -> list[str]:
         """Send marked packets that are not shown to captures, and compare the SFFs' counters."""
@@ -78,7 +78,7 @@ class OverlayDeployment(ScenarioDeployment):
 
     def _attach_function(self, spec: FunctionSpec, guest: Guest) -> Attached:
         self._launch(spec.name, guest)
-        ports = self._function_layout(spec.name).ports
+        ports = self.layout.ports(spec.name)
         return Attached(
             tuple(port.inner for port in ports),
             tuple(port.mac for port in ports),
@@ -96,6 +96,3 @@ class OverlayDeployment(ScenarioDeployment):
 
     def _own_tools(self) -> tuple[str, ...]:
         return TOOLS
-
-    def _function_layout(self, name: str) -> FunctionLayout:
-        return next(each for each in self.layout.functions if each.spec.name == name)

@@ -8,6 +8,8 @@ from support.records.scenarios import scenario, topology
 from sfcperf.drivers.local import dataplane
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.drivers.local.layout import lay_out
+from sfcperf.drivers.openstack.overlay import layout as overlay
+from sfcperf.drivers.openstack.overlay.layout import Nic
 from sfcperf.drivers.sff.ebpf_tables import sff_tables
 from sfcperf.drivers.sff.layout import Layout
 from sfcperf.errors import EnvironmentLacks
@@ -63,6 +65,24 @@ def test_links_that_take_no_xdp_frames() -> None:
     )
     (link,) = (line for line in text.splitlines() if "kind underlay" in line)
     assert not link.endswith("xdp yes")
+
+
+def test_in_a_lan_nodes_reach_one_another_directly() -> None:
+    """So nothing is in transit: a frame that a switch floods to a node goes nowhere."""
+    chain = scenario(["forwarder", "router"])
+    names = ("client", "server", "forwarder-1", "router-2")
+    cards = {
+        name: Nic(f"ens{n}", f"02:00:00:00:00:0{n}", f"198.18.0.{n}")
+        for n, name in enumerate(names, start=1)
+    }
+    told = lines(chain, "forwarder-1", overlay.lay_out(chain, "abcdef", cards, 1500))
+    assert told[0] == "node 02:00:00:00:00:03 address 198.18.0.3"
+    assert [line for line in told if "kind underlay" in line] == [
+        "port 200 interface ens3 kind underlay mtu 1500 generic yes"
+    ]
+    assert not any(line.startswith("route") for line in told)
+    [onward] = (line for line in told if line.startswith("path 42 254 "))
+    assert onward.endswith(" to gpe port 200 mac 02:00:00:00:00:04 address 198.18.0.4")
 
 
 def test_a_path_continues_only_from_the_function_before() -> None:

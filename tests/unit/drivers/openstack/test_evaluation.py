@@ -212,6 +212,16 @@ class TestObservations:
             made.mark: (Observation("eth1", False, 60), Observation("eth2", True, 60))
         }
 
+    def test_at_the_sffs_end_what_comes_in_has_left_the_instance(self, tmp_path: Path) -> None:
+        """And it is for another host there, because the SFF's interface has an address of its
+        own."""
+        made = marked_packet(Match(), CLIENT, SERVER)
+        inner = Ether(made.data)[IP]
+        path = self.write(tmp_path / "x.pcap", [self.packet(2, 4, inner), self.packet(3, 3, inner)])
+        assert observe(path, self.INTERFACES, [made.mark], at_sff=True) == {
+            made.mark: (Observation("eth1", False, 64), Observation("eth2", True, 64))
+        }
+
     def test_nsh_is_read(self, tmp_path: Path) -> None:
         """As scapy writes it; not NSH that carries something else, or is damaged."""
         match = Match("tcp")
