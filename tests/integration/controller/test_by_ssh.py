@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from support.network import ssh_servers
-from support.network.ssh_servers import SshServer
+from support.network.ssh_servers import SshServer, new_key
 from support.network.wires import eventually
-from support.sfcmon.controller_bench import CROSSINGS, Switches
+from support.sfcmon.controller_bench import CROSSINGS, Switches, by_ssh
 from support.sfcmon.controller_process import ControllerProcess
+from support.sfcmon.controller_states import two_switches
 
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.ssh import SshAccess, SshHost
@@ -95,6 +96,23 @@ def test_windows_have_each_packet_once(switches: Switches, controller: Controlle
         assert eventually(lambda: _problem(controller) is not None, 20)
         assert eventually(controller.in_sync, 20), controller.request("GET", "/status")
         assert eventually(lambda: collecting(controller), 20)
+
+
+def test_the_status_says_why_a_machine_is_not_reached(server: SshServer, tmp_path: Path) -> None:
+    """Its host key is another one; there is no private key; nothing listens there."""
+    folder = Path(tempfile.mkdtemp(prefix="ctl-"))
+    made = ControllerProcess(folder)
+    switch = two_switches()["switches"]["s2"] | {"ports": {}} | by_ssh(server.access)
+    other_key = new_key(tmp_path / "other")
+    for change, problem in (
+        ({"ssh": switch["ssh"] | {"host_key": other_key}}, "another host key than the pinned one"),
+        ({"ssh": switch["ssh"] | {"key_file": "/nowhere"}}, "/nowhere"),
+        ({"p4runtime": "127.0.0.1:1"}, "it does not answer"),
+    ):
+        made.request("PUT", "/switches/s2", switch | change)
+        assert eventually(lambda: problem in str(_problem(made))), _problem(made)  # noqa: B023
+    assert made.end() == (0, "")
+    shutil.rmtree(folder)
 
 
 def _problem(controller: ControllerProcess) -> Any:

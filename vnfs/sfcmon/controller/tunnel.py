@@ -56,4 +56,4 @@ class Tunnel:
 
 
 def _access(ssh: model.SshLogin) -> SshAccess:
-    return SshAccess(str(ssh.address), Path(ssh.key_file), (ssh.host_key,), ssh.user, ssh.port)
+    return SshAccess(ssh.address, Path(ssh.key_file), (ssh.host_key,), ssh.user, ssh.port)
