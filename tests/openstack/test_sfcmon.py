@@ -186,8 +186,8 @@ def test_the_controller_drives_a_switch_in_a_vm(
 ) -> None:
     """In the management network, nobody reaches it but by SSH."""
     assert switch.process.poll() is None
-    for port, refusal in ((THRIFT_PORT, TimeoutError), (P4RUNTIME_PORT, ConnectionRefusedError)):
-        with pytest.raises(refusal):
+    for port in (THRIFT_PORT, P4RUNTIME_PORT):
+        with pytest.raises(OSError, match=r"timed out|refused"):
             socket.create_connection((machine.access.address, port), timeout=2)
     controller.request("PUT", "/state", state(machine))
     assert eventually(controller.in_sync, WAIT_S), controller.request("GET", "/status")
