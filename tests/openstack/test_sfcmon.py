@@ -3,6 +3,7 @@ VM."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import tempfile
@@ -86,9 +87,18 @@ def test_both_engines_list_what_was_sent(
     }
     udp = listed(lab, iperf3.trial_id, UDP_NUMBER)
     first, second = udp["mon-1", FIRST_SI], udp["p4-1", FIRST_SI - 1]
-    assert first >= second > 0, udp
+    sent, lost = datagrams(lab)
+    sent += 1  # the datagram that connects
+    assert sent >= first >= second >= sent - lost, (sent, lost, udp)
     assert lab.run("clean") == 0
     assert "nothing to clean" in lab.said
+
+
+def datagrams(lab: CloudLab) -> tuple[int, int]:
+    """Datagrams that iperf3 has sent, and those that did not arrive."""
+    file = max(lab.run_folder.glob("raw/*iperf3*/attempt-*/iperf3-client.json"))
+    end = json.loads(file.read_text())["end"]
+    return int(end["sum_sent"]["packets"]), int(end["sum"]["lost_packets"])
 
 
 def listed(lab: CloudLab, trial: str, protocol: int) -> dict[tuple[str, int], int]:
@@ -186,8 +196,8 @@ def test_the_controller_drives_a_switch_in_a_vm(
 ) -> None:
     """In the management network, nobody reaches it but by SSH."""
     assert switch.process.poll() is None
-    for port, refusal in ((THRIFT_PORT, TimeoutError), (P4RUNTIME_PORT, ConnectionRefusedError)):
-        with pytest.raises(refusal):
+    for port in (THRIFT_PORT, P4RUNTIME_PORT):
+        with pytest.raises(OSError, match=r"timed out|refused"):
             socket.create_connection((machine.access.address, port), timeout=2)
     controller.request("PUT", "/state", state(machine))
     assert eventually(controller.in_sync, WAIT_S), controller.request("GET", "/status")
