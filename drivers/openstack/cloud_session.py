@@ -31,7 +31,12 @@ from sfcperf.drivers.openstack.model.specs import (
     MachineSpec,
     ResourceNames,
 )
-from sfcperf.drivers.openstack.network.networks import RunNetworks, check_mtu, prepare_networks
+from sfcperf.drivers.openstack.network.networks import (
+    RunNetworks,
+    check_firewall,
+    check_mtu,
+    prepare_networks,
+)
 from sfcperf.drivers.openstack.network.ports import ensure_floating_ip
 from sfcperf.drivers.openstack.overlay.deployment import OverlayDeployment
 from sfcperf.drivers.openstack.overlay.layout import Nic, lay_out
@@ -96,7 +101,11 @@ class CloudSession:
         chosen, plans = self._pool.assign(requests)
         if plans:
             self._prepare_networks(scenario)
-        self._check_mtus(scenario, [guest for guest in existing if guest is not None])
+        standing = [guest for guest in existing if guest is not None]
+        self._check_mtus(scenario, standing)
+        # The ports of existing machines are not ours: we cannot say what they let through.
+        if self._networks is not None and not self._config.overlay and len(standing) < len(ends):
+            check_firewall(self._networks, scenario.chain.match.ip_proto)
         made = {guest.name: guest for guest in self._make(plans)}
         # In the order of `requests`: endpoints that the run makes, then functions.
         guests = iter([each if isinstance(each, Guest) else made[each.name] for each in chosen])

@@ -60,7 +60,11 @@ class Suricata:
         """Return when Suricata listens to its queue. Raises DeploymentError when it never will."""
 
         def listens() -> bool:
-            return self.queue() is not None
+            try:
+                return self.queue() is not None
+            except MeasurementError:
+                # The kernel has the file as soon as its module is loaded, by Suricata's request.
+                return False
 
         if not self._process.becomes(listens, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
             lines = self._log.read_text(errors="replace").strip().splitlines() or ["nothing"]

@@ -332,3 +332,21 @@ def check_mtu(
         where=where,
         hint=f"set it to {most - added} or less, on all infrastructures that are compared",
     )
+
+
+def check_firewall(networks: RunNetworks, protocol: str) -> None:
+    """Raises DeploymentError if the cloud's firewall filters the ports of endpoints, unless the
+    chain takes UDP alone.
+
+    networking-sfc takes packets before the firewall and delivers them behind it, unless the last
+    function is on another hypervisor. So the firewall sees one direction of a connection, and drops
+    replies of TCP and ICMP to requests that it has not seen. `protocol`: the classifier's.
+    """
+    if networks.data_id in networks.security_groups and protocol != "udp":
+        raise DeploymentError(
+            "the project may not disable port security in the run's network, so that the cloud's "
+            "firewall drops packets that leave a chain",
+            where="/infrastructure/config/chaining",
+            hint='set it to "overlay", or ask the cloud\'s operator for the permission '
+            "create_network:port_security_enabled",
+        )

@@ -15,11 +15,12 @@ from support.records.scenarios import scenario
 
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.openstack.driver import OpenStackDriver
+from sfcperf.drivers.openstack.network.networks import RunNetworks, check_firewall
 from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.environment.gather import refuse_unmet
 from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import Scenario
+from sfcperf.workflow.model import Match, Scenario
 
 Start = Callable[..., Any]
 QUESTION = "/sfc/port_pairs$"
@@ -53,6 +54,25 @@ def made(api: Any) -> set[str]:
     """Paths of what was asked to be made, without tokens and the question about NSH."""
     posts = {path.partition("/v2")[2] for method, path in api.requests if method == "POST"}
     return {path for path in posts if path} - {".0/sfc/port_pairs"}
+
+
+def refused_deployment(b: Any, folder: Path, chain: Scenario, **config: Any) -> DeploymentError:
+    """Error of a deployment that makes no machine and leaves nothing."""
+    b.api.add("networks", "management", port_security_enabled=False)
+    journal = ListJournal()
+    folders = [folder / name for name in ("state", "raw")]
+    for each in folders:
+        each.mkdir()
+    driver = OpenStackDriver(
+        DriverContext("run", "abc123", settings(b, **config), journal, *folders, print)
+    )
+    with pytest.raises(DeploymentError) as caught:
+        driver.deploy(chain)
+    driver.close()
+    assert not made(b.api) & {".1/servers", ".0/ports"}
+    assert journal.outstanding() == []
+    assert b.api.names("networks") == ["management"]
+    return caught.value
 
 
 def refusal(action: Callable[[], object]) -> SfcperfError:
@@ -114,24 +134,33 @@ class TestNsh:
 
 def test_an_mtu_without_room_for_nsh(bench: Start, tmp_path: Path) -> None:
     """It shows when the data network is made. That goes again; no machine was made."""
-    b = bench(ABSENT)
-    for network, more in (("management", {}), ("sfcperf-abc123-data", {"mtu": 1400})):
-        b.api.add("networks", network, port_security_enabled=False, **more)
-    journal = ListJournal()
-    folders = [tmp_path / name for name in ("state", "raw")]
-    for folder in folders:
-        folder.mkdir()
-    driver = OpenStackDriver(
-        DriverContext("run", "abc123", settings(b, mtu=1363), journal, *folders, print)
-    )
-    with pytest.raises(DeploymentError, match=r"1363 bytes, which become 1401 with NSH") as caught:
-        driver.deploy(scenario(["forwarder"]))
-    assert caught.value.where == "/infrastructure/config/mtu"
-    assert "set it to 1362 or less" in (caught.value.hint or "")
-    driver.close()
-    assert not made(b.api) & {".1/servers", ".0/ports"}
-    assert journal.outstanding() == []
-    assert b.api.names("networks") == ["management"]
+    b = bench()
+    b.api.add("networks", "sfcperf-abc123-data", mtu=1400)
+    error = refused_deployment(b, tmp_path, scenario(["forwarder"]), mtu=1363)
+    assert "1363 bytes, which become 1401 with NSH" in error.message
+    assert error.where == "/infrastructure/config/mtu"
+    assert "set it to 1362 or less" in (error.hint or "")
+
+
+@pytest.mark.parametrize("functions", [[], ["forwarder"]])
+@pytest.mark.parametrize("protocol", ["any", "tcp", "icmp"])
+def test_a_project_that_may_not_disable_port_security(
+    bench: Start, tmp_path: Path, functions: list[str], protocol: Any
+) -> None:
+    """It shows when the data network is made, too."""
+    b = bench(Fault("POST", "/networks$", status=403))
+    chain = scenario(functions, match=Match(protocol))
+    error = refused_deployment(b, tmp_path, chain)
+    assert "may not disable port security" in error.message
+    assert error.where == "/infrastructure/config/chaining"
+    assert '"overlay"' in (error.hint or "")
+    assert "create_network:port_security_enabled" in (error.hint or "")
+
+
+def test_udp_passes_a_firewall_that_tracks_connections() -> None:
+    networks = RunNetworks("data", "", "", "", "", security_groups={"data": "group"})
+    check_firewall(networks, "udp")
+    check_firewall(replace(networks, security_groups={"management": "group"}), "any")
 
 
 class TestPortOfAnExistingMachine:
