@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.plugins import array, choice, number, object_schema, port
+from sfcperf.plugins import array, choice, integer, number, object_schema, port
 from sfcperf.vnfs.program import placeholders
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.references import level_text
 from sfcperf.workflow.validate import Validator
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,47}$"
-_WORD = {"type": "string", "minLength": 1, "maxLength": 4096}
+_PATH = {"type": "string", "minLength": 1, "maxLength": 4096}
+_WORD = {"type": ["string", "number", "boolean"], "maxLength": 4096}
+"""A word of a command, or a variable. `${factor}` alone has the type of its level."""
 _ARGUMENTS: Mapping[str, Any] = {"items": _WORD, "type": "array", "maxItems": 256}
 
 
@@ -43,12 +46,30 @@ _READY = object_schema(
     {
         "command": {**_ARGUMENTS, "minItems": 1, "description": "A command that succeeds."},
         "port": port("A TCP or UDP port of IPv4 that is open."),
-        "output": {**_WORD, "description": "A regular expression that its output matches."},
+        "output": {**_PATH, "description": "A regular expression that its output matches."},
     },
     maxProperties=1,
     description="What shows that the program is ready: one of `command`, `port` and `output`. "
     "Without any: that it still runs after 0.3 s.",
     default={},
+)
+
+_SCALAR = {"type": ["number", "string", "boolean"]}
+_OWN = object_schema(
+    {
+        "type": choice("Type of the value.", ["integer", "number", "string", "boolean"]),
+        "enum": array("The only values that it may have.", _SCALAR, minItems=1, maxItems=256),
+        **{
+            f"{bound}imum": {"type": "number", "description": f"{word} value."}
+            for bound, word in (("min", "Lowest"), ("max", "Highest"))
+        },
+        "maxLength": integer("Longest text, characters.", (1, 4096)),
+        "default": {**_SCALAR, "description": "Value if `values` has none."},
+        "description": {"type": "string", "description": "What it does, with its unit."},
+    },
+    required=["type"],
+    # References and patterns of a stranger's workflow would be followed when it is only looked at.
+    description="The keywords of JSON Schema that values without parts need.",
 )
 
 PARAMETERS = object_schema(
@@ -84,12 +105,10 @@ PARAMETERS = object_schema(
         "files": _named(
             "Files in the folder in which the commands run, by name: a list of lines, or the "
             "path of a file, relative to the workflow, which is copied as it is.",
-            {"anyOf": [array("Lines.", {"type": "string"}, maxItems=10_000), _WORD]},
+            {"anyOf": [array("Lines.", {"type": "string"}, maxItems=10_000), _PATH]},
             r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$",
         ),
-        "env": _named(
-            "Variables that the environment of all its commands has.", {"type": "string"}
-        ),
+        "env": _named("Variables that the environment of all its commands has.", _WORD),
         "stop_signal": choice(
             "Signal that ends the program.",
             ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"],
@@ -106,11 +125,11 @@ PARAMETERS = object_schema(
             default="program",
         ),
         "schema": _named(
-            "The program's own knobs: name, and the JSON Schema of its values, which are numbers, "
-            "text or true and false. `{{NAME}}` in commands and files stands for the value.",
-            {"type": "object"},
+            "The program's own knobs: name, and the JSON Schema of its values. `{{NAME}}` in "
+            "commands and files stands for the value.",
+            _OWN,
         ),
-        "values": _named("Values of its own knobs.", {"type": ["number", "string", "boolean"]}),
+        "values": _named("Values of its own knobs.", _SCALAR),
     }
 )
 
@@ -137,20 +156,17 @@ def check(knobs: Mapping[str, Any]) -> None:
         except re.error as error:
             raise InputError(f"not a regular expression: {error}", where="ready/output") from error
     known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
-    for knob in ("command", "setup", "teardown", "ready", "counters", "env", "files"):
+    for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
+    placeholders.check(knobs["ready"].get("command"), known, "ready/command")
 
 
 def _check_own(knobs: Mapping[str, Any]) -> None:
     """Refuse wrong schemas of the program's own knobs, and values that do not fit them."""
-    for name, schema in knobs["schema"].items():
+    for name in knobs["schema"]:
         if name in placeholders.OF_ATTACHMENT:
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
-            )
-        for wrong in _METASCHEMA.misfits(schema):
-            raise InputError(
-                f"not a JSON Schema: {wrong.message}", where=f"schema/{name}", allowed=wrong.allowed
             )
     fitting = object_schema(knobs["schema"], required=list(knobs["schema"]))
     for wrong in Validator(fitting).misfits(own_values(knobs)):
@@ -158,19 +174,16 @@ def _check_own(knobs: Mapping[str, Any]) -> None:
         raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
 
 
-_METASCHEMA = Validator({"$ref": "https://json-schema.org/draft/2020-12/schema"})
-
-
 def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the first word of each command, with its place in the knobs."""
     for knob in ("command", "counters"):
         if knobs[knob]:
-            yield (knob, 0), knobs[knob][0]
+            yield (knob, 0), level_text(knobs[knob][0])
     for knob in ("setup", "teardown"):
         for index, argv in enumerate(knobs[knob]):
-            yield (knob, index, 0), argv[0]
+            yield (knob, index, 0), level_text(argv[0])
     if "command" in knobs["ready"]:
-        yield ("ready", "command", 0), knobs["ready"]["command"][0]
+        yield ("ready", "command", 0), level_text(knobs["ready"]["command"][0])
 
 
 def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:

@@ -28,7 +28,7 @@ class Relative:
 
 def processes(host: Host) -> dict[int, Relative]:
     """Return the processes of a host that have not ended, by id. Raises MeasurementError."""
-    listed = host.run(["/bin/sh", "-c", _LISTING], timeout_s=_TIMEOUT_S, check=False)
+    listed = host.run(["sh", "-c", _LISTING], timeout_s=_TIMEOUT_S, check=False)
     return {each.pid: each for each in _parsed(listed.text)}
 
 

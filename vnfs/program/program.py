@@ -17,6 +17,7 @@ from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.program import counters, placeholders
 from sfcperf.vnfs.program.knobs import own_values
 from sfcperf.vnfs.program.processes import family, processes
+from sfcperf.workflow.references import level_text
 
 COMMAND_TIMEOUT_S = 30.0
 SETTLE_S = 0.3
@@ -62,7 +63,7 @@ class Program:
             if isinstance(content, str):
                 self._host.put(Path(content), self._folder / name)
             else:
-                text = "".join(f"{placeholders.filled(line, self._texts)}\n" for line in content)
+                text = "".join(f"{self._filled(line)}\n" for line in content)
                 argv = ["tee", str(self._folder / name)]
                 self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, stdin=text.encode())
         for number, argv in enumerate(self._knobs["setup"], 1):
@@ -196,24 +197,25 @@ class Program:
             return f"nothing listens at port {ready['port']} of IPv4"
         return f"it printed no line like {ready['output']!r}"
 
-    def _run(self, argv: Sequence[str]) -> CompletedCommand:
+    def _run(self, argv: Sequence[Any]) -> CompletedCommand:
         """Run one of its commands to the end. Raises MeasurementError when it takes too long."""
         return self._host.run(self._argv(argv), timeout_s=COMMAND_TIMEOUT_S, check=False)
 
-    def _argv(self, argv: Sequence[str]) -> list[str]:
+    def _argv(self, argv: Sequence[Any]) -> list[str]:
         """Return the command that runs `argv` in the program's folder, with its environment."""
         command, *arguments = map(self._filled, argv)
         if command.startswith("/"):
             command = self._host.program(Path(command))
         variables = [f"{name}={self._filled(text)}" for name, text in self._knobs["env"].items()]
         environment = ["env", *variables] if variables else []
-        start = ["/bin/sh", "-c", _IN_FOLDER, "sh", str(self._folder)]
+        start = ["sh", "-c", _IN_FOLDER, "sh", str(self._folder)]
         return [*start, *environment, command, *arguments]
 
-    def _filled(self, text: str) -> str:
-        return placeholders.filled(text, self._texts)
+    def _filled(self, word: Any) -> str:
+        """Return a word of a command as text, its placeholders replaced."""
+        return placeholders.filled(level_text(word), self._texts)
 
-    def _shown(self, argv: Sequence[str]) -> str:
+    def _shown(self, argv: Sequence[Any]) -> str:
         return " ".join(map(self._filled, argv))
 
     def _printed(self) -> str:

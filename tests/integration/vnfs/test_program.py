@@ -62,7 +62,7 @@ def test_what_it_finds_around_it(lab: Lab, tmp_path: Path) -> None:
         lab,
         AnyProgram,
         {
-            "command": [str(tmp_path / "own.sh")],
+            "command": [str(tmp_path / "own.sh"), 1.5],
             "files": {"a.txt": ["{{client}} {{server}} {{mtu}} {{ingress}} ${x} {{level}}"]},
             "env": {"LEVEL": "{{level}}"},
             "schema": {"level": {"type": "boolean"}},
@@ -72,7 +72,7 @@ def test_what_it_finds_around_it(lab: Lab, tmp_path: Path) -> None:
     )
     folder = between.host.workdir / "program-vnf-1"
     assert _output(lab, "out") == f"{folder}\n198.18.0.1 198.18.1.1 1500 in0 ${{x}} true\ntrue\n"
-    assert between.function.facts() == {"command": [str(tmp_path / "own.sh")]}
+    assert between.function.facts() == {"command": [str(tmp_path / "own.sh"), "1.5"]}
 
 
 def _output(lab: Lab, kind: str) -> str:
