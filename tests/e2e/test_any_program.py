@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command import run_folder
+from support.command import SFCPERF, run_folder, spawn
+from support.ended import ended
+from support.local import left_by, small_workflow
+from support.network.wires import eventually
 
 pytestmark = pytest.mark.root
 
@@ -68,3 +73,36 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
     assert 0.5 < rates[20_000] / 20e6 < 1.3
     printed = [file.read_text() for file in folder.rglob("limit-1-*.out")]
     assert sorted(printed) == ["limited to 10000\n", "limited to 20000\n"]
+
+
+def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
+    """Not even a process that has left its parent and session."""
+    knobs = {"command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"]}
+    document = small_workflow(
+        vnfs={"own": {"type": "program", "knobs": {**knobs, "data_plane": "kernel"}}},
+        chain={"functions": [{"vnf": "own"}]},
+        probes=[{"probe": "ping", "count": 1000, "interval_s": 0.1}],
+    )
+    workflow = tmp_path / "own.json"
+    workflow.write_text(json.dumps(document))
+    results = tmp_path / "results"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with spawn("run", workflow, "--results", results, **quiet) as process:
+        assert eventually(lambda: len(_sleeping()) == 2)
+        process.kill()
+    [folder] = results.iterdir()
+    assert ended([SFCPERF, "clean"], timeout_s=60).returncode == 0
+    assert left_by(folder) == []
+    assert _sleeping() == []
+
+
+def _sleeping() -> list[str]:
+    """Command lines of the test's own processes."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        # A process may end meanwhile.
+        with suppress(OSError):
+            words = file.read_text().rstrip("\0").split("\0")
+            if words[0] == "sleep" and words[1] in ("271828", "314159"):
+                found.append(" ".join(words))
+    return found

@@ -88,7 +88,7 @@ class Program:
         timeout_s = self._knobs["ready_timeout_s"] if self._knobs["ready"] else SETTLE_S
         ready = self._process.becomes(self._is_ready, timeout_s=timeout_s, period_s=_POLL_S)
         if (problem := self.problem()) is not None:
-            raise self._failure(problem, hint=_hint(self._process.poll()))
+            raise self._failure(problem)
         if self._knobs["ready"] and not ready:
             raise self._failure(
                 f"its program was not ready within {timeout_s:g} s: {self._awaited()}; it printed: "
@@ -175,7 +175,9 @@ class Program:
 
     def _failure(self, message: str, hint: str | None = None) -> DeploymentError:
         """Return the error that this instance did not start."""
-        return DeploymentError(f"{self._name}: {message}", where=self._host.name, hint=hint)
+        # In a namespace, the host has the name of the instance, which once is enough.
+        where = None if self._host.name == self._name else self._host.name
+        return DeploymentError(f"{self._name}: {message}", where=where, hint=hint)
 
     def _is_ready(self) -> bool:
         ready = self._knobs["ready"]
@@ -238,15 +240,10 @@ def _last(text: str) -> str:
 
 def _ending(status: int) -> str:
     """Say how a process has ended: `with status 1`, `by SIGKILL`."""
-    if status >= 0:
+    if status == 0:
+        return "with status 0, or moved to the background"
+    if status > 0:
         return f"with status {status}"
     with suppress(ValueError):
         return f"by {signal.Signals(-status).name}"
     return f"by signal {-status}"
-
-
-def _hint(status: int | None) -> str | None:
-    """What to do about a program that has ended at once."""
-    if status != 0:
-        return None
-    return "if it moves to the background, give it its option to stay in the foreground"

@@ -127,7 +127,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "goes-to-the-background": (
         {"command": ["sh", "-c", "setsid sleep 31415 & exit 0"], "ready": {"port": 99}},
-        "give it its option to stay in the foreground",
+        "its program has ended with status 0, or moved to the background; it printed: nothing",
     ),
     "never-listens": (
         {"command": ["sleep", "1000"], "ready": {"port": 99}, "ready_timeout_s": 0.3},
