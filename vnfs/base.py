@@ -101,6 +101,12 @@ class RunningFunction(ABC):
         """Return where others set its rules; None for a function without such an interface."""
         return None
 
+    @property
+    def hides_packets(self) -> bool:
+        """Whether it takes frames before the tc hooks of its interfaces, although `kernel_path` of
+        its type says otherwise."""
+        return False
+
     def pids(self) -> tuple[int, ...]:
         """The function's processes, by the ids that its host gives them; none where the kernel does
         the work."""
@@ -138,6 +144,7 @@ class RunningFunction(ABC):
             flows=self.flows(),
             rule_interface=self.rule_interface(),
             data_plane_pids=self.data_plane_pids(),
+            hides_packets=self.hides_packets,
         )
 
     @abstractmethod

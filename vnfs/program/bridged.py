@@ -77,6 +77,11 @@ class Bridged(RunningFunction):
         """Return the command as it was run."""
         return self._program.facts()
 
+    @property
+    def hides_packets(self) -> bool:
+        """Whether the program carries frames: it gets them from packet sockets, or by XDP."""
+        return self._program.carries_packets
+
     def pids(self) -> tuple[int, ...]:
         """Return the ids of the program's processes."""
         return self._program.pids()
