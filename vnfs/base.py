@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import getfile
 from pathlib import Path
@@ -101,6 +101,12 @@ class RunningFunction(ABC):
         """Return where others set its rules; None for a function without such an interface."""
         return None
 
+    @property
+    def hides_packets(self) -> bool:
+        """Whether it takes frames before the tc hooks of its interfaces, although `kernel_path` of
+        its type says otherwise."""
+        return False
+
     def pids(self) -> tuple[int, ...]:
         """The function's processes, by the ids that its host gives them; none where the kernel does
         the work."""
@@ -138,6 +144,7 @@ class RunningFunction(ABC):
             flows=self.flows(),
             rule_interface=self.rule_interface(),
             data_plane_pids=self.data_plane_pids(),
+            hides_packets=self.hides_packets,
         )
 
     @abstractmethod
@@ -212,9 +219,21 @@ class NetworkFunction(Plugin, ABC):
         return
 
     @classmethod
+    def files(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str | int, ...]]:
+        """Places in the knobs, as keys and indices, of files that come with the workflow. Their
+        relative paths start at its folder, and are absolute in all other calls."""
+        return ()
+
+    @classmethod
     def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:
         """Knob -> name of the service that it refers to, which must be one of the workflow's."""
         return {}
+
+    @classmethod
+    def inline(cls, knobs: Mapping[str, Any]) -> bool:
+        """Whether a type that is not NSH-aware, with two interfaces, is a bump in the wire: frames
+        reach it addressed to the endpoint beyond it, and leave as they came."""
+        return False
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:

@@ -112,6 +112,21 @@ class Chains(DriverUnderTest):
         opened = self.run.deployed(scenario)
         assert traffic.ping(opened.client, opened.server, self.pings) == self.pings
 
+    def test_a_program_of_the_workflow_runs(self) -> None:
+        """A function that only the workflow describes is ready, crossed and counted."""
+        knobs = {
+            "command": ["sh", "-c", "cat greeting; exec sleep 100000"],
+            "files": {"greeting": ["{{client}} meets {{server}}"]},
+            "ready": {"output": "meets"},
+            "counters": ["sh", "-c", "echo lines $(wc -l <greeting)"],
+            "data_plane": "kernel",
+        }
+        scenario = self.chain(1, vnf="program", knobs=knobs)
+        self.check_proof(scenario)
+        deployment = self.run.deployed(scenario)
+        assert self._crossed_by_pings(deployment) >= 2 * self.pings
+        assert deployment.functions[0].counters()["lines"] == 1
+
     def test_a_chain_without_functions_is_a_baseline(self) -> None:
         """There is nothing to cross, and packets are not encapsulated."""
         scenario = self.chain(0)

@@ -124,6 +124,14 @@ def check_bmv2(scenario: Scenario, layout: Layout, nodes: Collection[str]) -> No
             where="/chain/classifier/bypass_unparsed",
             allowed="false, or another data plane",
         )
+    for function in layout.functions:
+        if function.is_inline and function.spec.node in nodes:
+            raise WorkflowError(
+                f"{function.spec.name} leaves frames as they are: the data plane bmv2 cannot "
+                "address them to the endpoint beyond it",
+                where=f"/vnfs/{function.spec.vnf}/knobs",
+                allowed="another data plane",
+            )
     for node in nodes:
         links = sum(node in link.nodes for link in layout.links)
         if links > MOST_LINKS:

@@ -131,7 +131,7 @@ def _to_hop(layout: Layout, hop: PathHop, node: NodeLayout) -> str:
     entry = hop.entry
     if entry.node != node.name:
         return f"to gpe {_to_node(layout, node, entry.node)}"
-    where = f"port {entry.ofport} mac {entry.mac}"
+    where = f"port {entry.ofport} mac {hop.mac}"
     if not hop.function.type.nsh_aware:
         return f"to plain {where} back {hop.exit.ofport}"
     if entry.address is not None:

@@ -65,6 +65,12 @@ class FunctionLayout:
         return self.type.peer_needs_xdp(self.spec.knobs)
 
     @property
+    def is_inline(self) -> bool:
+        """Whether the SF leaves frames as they are, which are addressed to the endpoint beyond
+        it."""
+        return self.type.inline(self.spec.knobs)
+
+    @property
     def ingress(self) -> Port:
         """Where forward traffic reaches the SF."""
         return self.ports[0]

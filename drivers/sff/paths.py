@@ -24,6 +24,14 @@ class PathHop:
     """SI with which packets reach it; they leave with one less."""
     entry: Port
     exit: Port
+    destination: Port
+    """The endpoint at the end of the path."""
+
+    @property
+    def mac(self) -> str:
+        """MAC address to which frames for the SF are addressed: that of its interface or, if the SF
+        leaves frames as they are, that of the endpoint for which they are."""
+        return (self.destination if self.function.is_inline else self.entry).mac
 
 
 @dataclass(frozen=True)
@@ -60,12 +68,12 @@ def paths(layout: Layout, scenario: Scenario) -> tuple[Path | None, Path | None]
     chain = scenario.chain
     numbers = range(chain.initial_si, 0, -1)
     there = zip(layout.functions, numbers, strict=False)
-    hops = tuple(PathHop(f, si, f.ingress, f.egress) for f, si in there)
+    hops = tuple(PathHop(f, si, f.ingress, f.egress, layout.server) for f, si in there)
     forward = Path(chain.spi, layout.client, layout.server, hops)
     if chain.reverse == "bypass":
         return forward, None
     back = zip(reversed(layout.functions), numbers, strict=False)
-    hops = tuple(PathHop(f, si, f.egress, f.ingress) for f, si in back)
+    hops = tuple(PathHop(f, si, f.egress, f.ingress, layout.client) for f, si in back)
     return forward, Path(chain.spi | REVERSE_SPI_BIT, layout.server, layout.client, hops)
 
 

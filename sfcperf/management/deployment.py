@@ -234,6 +234,9 @@ class ServiceFunction:
     data_plane_pids: tuple[int, ...] = ()
     """Processes on `host` that carry the packets: while they are stopped, no packet crosses. Empty:
     the kernel carries packets."""
+    hides_packets: bool = False
+    """Whether it takes frames before the tc hooks of its interfaces, although others of its type do
+    not (`NetworkFunction.kernel_path`)."""
 
 
 @dataclass(frozen=True)

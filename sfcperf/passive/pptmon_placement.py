@@ -100,6 +100,8 @@ class Placement:
 
 def visible(function: ServiceFunction) -> bool:
     """Whether packets of a VNF pass the tc hooks of its interfaces, where pptmon sees them."""
+    if function.hides_packets:
+        return False
     if function.nsh_aware and len(function.interfaces) > 1:
         # Two ports lead to the function's own interface (sfc-port-pair): frames pass their hooks.
         return True

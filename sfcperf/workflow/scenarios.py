@@ -159,6 +159,7 @@ class _Builder:
                 hint=f"or set resources/{field} of this VNF in the workflow",
             )
         knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
+        self._locate_files((*path, "knobs"), type_name, knobs, report)
         check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()
         resources = Resources(
@@ -166,6 +167,20 @@ class _Builder:
             sizes.get("memory_mib") or descriptor.memory_mib or default.memory_mib,
         )
         return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs)
+
+    def _locate_files(
+        self, path: pointer.Path, type_name: str, knobs: dict[str, Any], report: Report
+    ) -> None:
+        """Make the paths of files in a VNF's knobs, which are at `path`, absolute. Report files
+        that are not there, or do not come with the workflow."""
+        for place in plugins.load("vnf", type_name).files(knobs):
+            holder = pointer.value_at(knobs, place[:-1])
+            file = self._folder.absolute() / holder[place[-1]]
+            holder[place[-1]] = str(file)
+            if self._within is not None and not file.resolve().is_relative_to(self._within):
+                report((*path, *place), "this file does not come with the workflow")
+            elif not file.is_file():
+                report((*path, *place), f"there is no file {file}")
 
     def _section(
         self, name: str, combination: Combination, absent: Any, build: Callable[[Any, Report], T]

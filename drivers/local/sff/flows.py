@@ -126,7 +126,7 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
         )
         yield (
             f"table=30,reg0={entry.ofport},{_ETHERNET},"
-            f"actions=set_field:{entry.mac}->eth_dst,output:{entry.ofport}"
+            f"actions=set_field:{hop.mac}->eth_dst,output:{entry.ofport}"
         )
     elif entry.address is not None:
         yield (

@@ -77,6 +77,13 @@ def _describe_overlay(scenario: Scenario) -> str:
 def check(scenario: Scenario, config: Config) -> None:
     """Raises WorkflowError for an encapsulation that the configured chaining does not have, and for
     a function that cannot take what it would get."""
+    for spec in scenario.chain.functions:
+        if _type(spec).inline(spec.knobs):
+            raise WorkflowError(
+                f"{spec.name} leaves frames as they are, and clouds address them to its ports",
+                where=f"/vnfs/{spec.vnf}/knobs",
+                hint="only the local driver has functions without addresses",
+            )
     if config.overlay:
         if scenario.chain.encapsulation not in ("auto", "nsh-eth"):
             raise WorkflowError(

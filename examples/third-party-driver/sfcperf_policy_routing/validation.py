@@ -78,6 +78,11 @@ def _check_chain(scenario: Scenario) -> None:
                 f"a {spec.type} works on NSH only, but functions of this driver receive plain IP",
                 where=f"/vnfs/{spec.vnf}/type",
             )
+        if plugins.load("vnf", spec.type).inline(spec.knobs):
+            raise WorkflowError(
+                f"{spec.name} leaves frames as they are, but this driver routes to its address",
+                where=f"/vnfs/{spec.vnf}/knobs",
+            )
         if spec.resources.vcpus > len(machine_cpus()):
             raise EnvironmentLacks(
                 f"{spec.name} needs {spec.resources.vcpus} vCPUs, but this machine has "

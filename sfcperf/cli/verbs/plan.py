@@ -62,6 +62,7 @@ def print_plan(workflow: Workflow) -> None:
         functions = " -> ".join(function.name for function in scenario.chain.functions)
         levels = shown(levels_text(scenario.levels))
         print(f"  {scenario.id}  {levels}: {functions or 'no chain'}")
+    _print_vnfs(workflow)
     for spec in workflow.services:
         print(f"service {spec.name}: {spec.service}")
     _print_variants(workflow)
@@ -92,6 +93,17 @@ def print_plan(workflow: Workflow) -> None:
     print(f"{trials}, about {duration_text(one_s)} with deployments and warm-up")
     if design.runs > 1:
         _print_runs(design, per_round * design.rounds, one_s)
+
+
+def _print_vnfs(workflow: Workflow) -> None:
+    """Print each VNF with its type and those knobs that differ from the defaults: the commands and
+    files of programs are among them."""
+    from sfcperf.cli.terminal.text import shown
+    from sfcperf.package.replay.describe import function_text
+
+    functions = (each for scenario in workflow.scenarios for each in scenario.chain.functions)
+    for text in dict.fromkeys(map(function_text, functions)):
+        print(f"VNF {shown(text)}")
 
 
 def _print_runs(design: Design, trials: int, run_s: float) -> None:

@@ -88,7 +88,7 @@ def _scenario_lines(scenario: Scenario) -> Iterator[str]:
     yield f"topology {topology.name}: {', '.join(node.name for node in topology.nodes)}"
     yield f"chain: {names or 'none'}"
     for function in scenario.chain.functions:
-        yield f"VNF {_function(function)}"
+        yield f"VNF {function_text(function)}"
     for endpoint in (scenario.client, scenario.server):
         if endpoint.address is not None or endpoint.options:
             options = _value(endpoint.options) if endpoint.options else ""
@@ -99,7 +99,7 @@ def _scenario_lines(scenario: Scenario) -> Iterator[str]:
         yield f"monitor {_plugin('monitor', monitor.monitor, monitor.parameters)}"
 
 
-def _function(function: FunctionSpec) -> str:
+def function_text(function: FunctionSpec) -> str:
     """Describe the VNF of a function: its type, knobs, resources and descriptor."""
     resources = f"{function.resources.vcpus} vCPU, {function.resources.memory_mib} MiB"
     file = f", descriptor {function.vnfd.name}" if function.vnfd is not None else ""

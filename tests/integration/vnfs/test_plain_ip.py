@@ -52,6 +52,17 @@ KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "delay": ("delay", {"delay_us": 1000}),
     "ids": ("ids", {}),
     "heavy_hitter": ("heavy_hitter", {}),
+    "program": (
+        "program",
+        {
+            "setup": [["nft", "-f", "rules.nft"]],
+            "files": {"rules.nft": ["table ip own {", "chain own { }", "}"]},
+            "command": ["sleep", "1000"],
+            "ready": {"command": ["test", "-s", "rules.nft"]},
+            "teardown": [["nft", "delete", "table", "ip", "own"]],
+            "data_plane": "kernel",
+        },
+    ),
 }
 STATE = {
     "routes": ["ip", "-4", "route", "show", "table", "all"],

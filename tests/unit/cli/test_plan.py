@@ -19,6 +19,22 @@ def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command) -> Non
     assert rounds[0] == f"{planned[0][0]}:"
 
 
+def test_plan_shows_what_programs_would_run(bench: Bench, sfcperf: Command) -> None:
+    knobs = {"command": ["own-vnf", "--level", "${level}"], "data_plane": "kernel"}
+    path = bench.write(
+        vnfs={"own": {"type": "program", "knobs": knobs}},
+        chain={"functions": [{"vnf": "own"}]},
+        factors={"level": [1, 2]},
+    )
+    assert sfcperf("plan", path) == 0, sfcperf.err
+    shown = [line for line in sfcperf.out.splitlines() if line.startswith("VNF ")]
+    assert shown == [
+        f'VNF own: program {{"command": ["own-vnf", "--level", {level}], "data_plane": "kernel"}} '
+        "(1 vCPU, 256 MiB)"
+        for level in (1, 2)
+    ]
+
+
 def test_plan_tells_which_intervals_and_changes_the_design_gives(
     bench: Bench, sfcperf: Command
 ) -> None:

@@ -104,6 +104,11 @@ def test_without_a_chain_there_are_stations_alone() -> None:
     assert [key["port"] for key, *_ in bypassing["rules"]] == [1]
 
 
+def test_functions_that_leave_frames_as_they_are_are_refused() -> None:
+    chain = scenario(["program"], knobs={"attach": "bridged"})
+    assert _refusal(chain).startswith("/vnfs/program/knobs: program-1 leaves frames as they are")
+
+
 def _refusal(chain: Scenario, **planes: str) -> str:
     config = with_defaults(LocalDriver.parameters, {"dataplane": planes or "bmv2"})
     with pytest.raises(WorkflowError) as refused:

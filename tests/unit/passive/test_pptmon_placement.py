@@ -64,6 +64,13 @@ def test_who_is_seen_in_plain_ip() -> None:
         assert (only.mode, only.samples, only.reports) == ("source-sink", True, True)
 
 
+def test_one_that_hides_packets_is_left_out() -> None:
+    """Whatever its type does otherwise: a program that reads a packet socket."""
+    functions = [replace(function(1), hides_packets=True), function(2)]
+    (only,) = place(chain(functions), "forward")
+    assert only.function == functions[1]
+
+
 def test_who_takes_nsh_is_seen_at_two_ports() -> None:
     """In a VM, two ports lead to the function's own interface."""
     (only,) = place(chain([function(1, "forwarder", interfaces=("in", "out"))]), "forward")

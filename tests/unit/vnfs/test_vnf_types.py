@@ -35,6 +35,7 @@ SHIPPED = (
     "load_balancer",
     "nat",
     "nsh_firewall",
+    "program",
     "router",
     "sfcmon",
 )

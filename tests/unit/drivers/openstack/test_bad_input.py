@@ -18,7 +18,7 @@ from sfcperf.drivers.openstack.driver import OpenStackDriver
 from sfcperf.drivers.openstack.network.networks import RunNetworks, check_firewall
 from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.environment.gather import refuse_unmet
-from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
+from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError, WorkflowError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Match, Scenario
 
@@ -88,6 +88,13 @@ def test_without_networking_sfc(bench: Start) -> None:
     assert "neutron extension sfc (the cloud's neutron does not offer it)" in error.message
     assert "install networking-sfc" in (error.hint or "")
     assert made(b.api) == set()
+
+
+def test_a_function_that_leaves_frames_as_they_are(bench: Start) -> None:
+    chain = scenario(["program"], knobs={"attach": "bridged"})
+    with pytest.raises(WorkflowError, match="leaves frames as they are") as told:
+        encapsulation.check(chain, bench().context.config)
+    assert told.value.where == "/vnfs/program/knobs"
 
 
 class TestNsh:

@@ -1,0 +1,108 @@
+"""A program that only a workflow describes, from an empty folder to a verdict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command import SFCPERF, run_folder, spawn
+from support.ended import ended
+from support.local import left_by, small_workflow
+from support.network.wires import eventually
+
+pytestmark = pytest.mark.root
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "any-program" / "bridge-or-socat.json"
+LINES = 40
+SHORT = {"design.rounds": 1, "design.warmup_rounds": 0}
+
+
+def _trials(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+
+
+def test_the_example_measures_both_programs(tmp_path: Path) -> None:
+    assert len(EXAMPLE.read_text().splitlines()) <= LINES
+    workflow = Path(shutil.copy(EXAMPLE, tmp_path))
+    folder = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
+    trials = _trials(folder)
+    assert {(t["scenario"]["variant"], t["label"]) for t in trials} == {
+        (variant, probe) for variant in ("bridge", "socat") for probe in ("ping", "tcp")
+    }
+    for trial in trials:
+        proven = {"bridge": "counters", "socat": "process"}[trial["scenario"]["variant"]]
+        assert trial["deployment"]["traversal"]["data_planes"] == {"wire-1": proven}
+
+
+def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
+    """What the program prints stays in the results."""
+    script = tmp_path / "bin" / "limit.sh"
+    script.parent.mkdir()
+    script.write_text(
+        "#!/bin/sh\ntc qdisc add dev $1 root tbf rate $2kbit burst 50k latency 1s\n"
+        "echo limited to $2\nexec sleep 100000\n"
+    )
+    script.chmod(0o755)
+    knobs = {
+        "command": ["bin/limit.sh", "{{egress}}", "{{rate_kbit}}"],
+        "ready": {"output": "^limited"},
+        "data_plane": "kernel",
+        "schema": {"rate_kbit": {"type": "integer", "minimum": 100}},
+        "values": {"rate_kbit": "${rate_kbit}"},
+    }
+    document = {
+        "sfcperf": 1,
+        "name": "limit",
+        "vnfs": {"limit": {"type": "program", "knobs": knobs}},
+        "chain": {"functions": [{"vnf": "limit"}]},
+        "factors": {"rate_kbit": [10_000, 20_000]},
+        "probes": [{"probe": "iperf3", "name": "tcp", "protocol": "tcp", "duration_s": 1}],
+        "design": {"rounds": 1, "warmup_rounds": 0},
+        "publish": [],
+    }
+    workflow = tmp_path / "limit.json"
+    workflow.write_text(json.dumps(document))
+    folder = run_folder(workflow, tmp_path / "results", timeout_s=120)
+    rates = {t["scenario"]["rate_kbit"]: t["samples"][0]["value"] for t in _trials(folder)}
+    assert 0.5 < rates[10_000] / 10e6 < 1.3
+    assert 0.5 < rates[20_000] / 20e6 < 1.3
+    printed = [file.read_text() for file in folder.rglob("limit-1-*.out")]
+    assert sorted(printed) == ["limited to 10000\n", "limited to 20000\n"]
+
+
+def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
+    """Not even a process that has left its parent and session."""
+    knobs = {"command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"]}
+    document = small_workflow(
+        vnfs={"own": {"type": "program", "knobs": {**knobs, "data_plane": "kernel"}}},
+        chain={"functions": [{"vnf": "own"}]},
+        probes=[{"probe": "ping", "count": 1000, "interval_s": 0.1}],
+    )
+    workflow = tmp_path / "own.json"
+    workflow.write_text(json.dumps(document))
+    results = tmp_path / "results"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with spawn("run", workflow, "--results", results, **quiet) as process:
+        assert eventually(lambda: len(_sleeping()) == 2)
+        process.kill()
+    [folder] = results.iterdir()
+    assert ended([SFCPERF, "clean"], timeout_s=60).returncode == 0
+    assert left_by(folder) == []
+    assert _sleeping() == []
+
+
+def _sleeping() -> list[str]:
+    """Command lines of the test's own processes."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        # A process may end meanwhile.
+        with suppress(OSError):
+            words = file.read_text().rstrip("\0").split("\0")
+            if words[0] == "sleep" and words[1] in ("271828", "314159"):
+                found.append(" ".join(words))
+    return found

@@ -1,0 +1,196 @@
+"""The knobs of a program, and what their JSON Schema cannot express."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.plugins import array, choice, integer, number, object_schema, port
+from sfcperf.vnfs.program import placeholders
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.references import level_text
+from sfcperf.workflow.validate import Validator
+
+_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,47}$"
+_PATH = {"type": "string", "minLength": 1, "maxLength": 4096}
+_WORD = {"type": ["string", "number", "boolean"], "maxLength": 4096}
+"""A word of a command, or a variable. `${factor}` alone has the type of its level."""
+_ARGUMENTS: Mapping[str, Any] = {"items": _WORD, "type": "array", "maxItems": 256}
+
+
+def _command(description: str, **more: Any) -> dict[str, Any]:
+    """JSON Schema of a command with its arguments, which may be empty: there is none."""
+    return {**_ARGUMENTS, "description": description, "default": [], **more}
+
+
+def _commands(description: str) -> dict[str, Any]:
+    """JSON Schema of a list of commands."""
+    return array(description, {**_ARGUMENTS, "minItems": 1}, maxItems=256, default=[])
+
+
+def _named(description: str, values: Mapping[str, Any], pattern: str = _NAME) -> dict[str, Any]:
+    """JSON Schema of an object with such values by name."""
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": pattern},
+        "additionalProperties": values,
+        "maxProperties": 64,
+        "description": description,
+        "default": {},
+    }
+
+
+_READY = object_schema(
+    {
+        "command": {**_ARGUMENTS, "minItems": 1, "description": "A command that succeeds."},
+        "port": port("A TCP or UDP port of IPv4 that is open."),
+        "output": {**_PATH, "description": "A regular expression that its output matches."},
+    },
+    maxProperties=1,
+    description="What shows that the program is ready: one of `command`, `port` and `output`. "
+    "Without any: that it still runs after 0.3 s.",
+    default={},
+)
+
+_SCALAR = {"type": ["number", "string", "boolean"]}
+_OWN = object_schema(
+    {
+        "type": choice("Type of the value.", ["integer", "number", "string", "boolean"]),
+        "enum": array("The only values that it may have.", _SCALAR, minItems=1, maxItems=256),
+        **{
+            f"{bound}imum": {"type": "number", "description": f"{word} value."}
+            for bound, word in (("min", "Lowest"), ("max", "Highest"))
+        },
+        "maxLength": integer("Longest text, characters.", (1, 4096)),
+        "default": {**_SCALAR, "description": "Value if `values` has none."},
+        "description": {"type": "string", "description": "What it does, with its unit."},
+    },
+    required=["type"],
+    # References and patterns of a stranger's workflow would be followed when it is only looked at.
+    description="The keywords of JSON Schema that values without parts need.",
+)
+
+PARAMETERS = object_schema(
+    {
+        "attach": choice(
+            "How packets cross. `routed`: the kernel forwards IPv4 between the two interfaces, "
+            "as for a router. `bridged`: the interfaces have no addresses, and the program, or a "
+            "bridge of the setup commands, moves frames from one to the other.",
+            ["routed", "bridged"],
+            default="routed",
+        ),
+        "command": _command(
+            "The program with its arguments; it stays in the foreground. No shell is involved. A "
+            "name with a slash is a path, which is relative to the workflow. Without it, the setup "
+            "commands do all."
+        ),
+        "setup": _commands(
+            "Commands that run before the program, in this order; all must succeed."
+        ),
+        "teardown": _commands(
+            "Commands that run after the program, whether they succeed or not. Where the whole "
+            "host is removed, as on the local driver, they are not needed and do not run."
+        ),
+        "ready": _READY,
+        "ready_timeout_s": number(
+            "How long it may take until the program is ready, seconds.", (0.1, 600), default=30
+        ),
+        "counters": _command(
+            "A command that prints counters: one JSON object of whole numbers, or lines `NAME "
+            "VALUE`. They come beside `received`, `forwarded` and `dropped` of the interfaces or "
+            "the kernel, or in their place."
+        ),
+        "files": _named(
+            "Files in the folder in which the commands run, by name: a list of lines, or the "
+            "path of a file, relative to the workflow, which is copied as it is.",
+            {"anyOf": [array("Lines.", {"type": "string"}, maxItems=10_000), _PATH]},
+            r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$",
+        ),
+        "env": _named("Variables that the environment of all its commands has.", _WORD),
+        "stop_signal": choice(
+            "Signal that ends the program.",
+            ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"],
+            default="SIGTERM",
+        ),
+        "stop_timeout_s": number(
+            "How long after that signal it is killed, seconds.", (0.1, 60), default=5
+        ),
+        "data_plane": choice(
+            "What carries packets. `program`: its processes; while they are stopped, none may "
+            "cross. `kernel`: the kernel, which the program only sets up or watches, or which lets "
+            "packets pass when the program does not answer (fail-open).",
+            ["program", "kernel"],
+            default="program",
+        ),
+        "schema": _named(
+            "The program's own knobs: name, and the JSON Schema of its values. `{{NAME}}` in "
+            "commands and files stands for the value.",
+            _OWN,
+        ),
+        "values": _named("Values of its own knobs.", _SCALAR),
+    }
+)
+
+
+def own_values(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the program's own knobs, by name, with defaults filled in."""
+    return with_defaults({"properties": knobs["schema"]}, knobs["values"])
+
+
+def check(knobs: Mapping[str, Any]) -> None:
+    """Refuse knobs that fit the schema but not each other. Raises InputError, as
+    `NetworkFunction.check`."""
+    if not knobs["command"]:
+        if not knobs["setup"]:
+            raise InputError(
+                "nothing would run", where="command", allowed="a `command`, or `setup` commands"
+            )
+        if knobs["ready"]:
+            raise InputError("there is no `command` that could become ready", where="ready")
+    _check_own(knobs)
+    if "output" in knobs["ready"]:
+        try:
+            re.compile(knobs["ready"]["output"])
+        except re.error as error:
+            raise InputError(f"not a regular expression: {error}", where="ready/output") from error
+    known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
+    for knob in ("command", "setup", "teardown", "counters", "env", "files"):
+        placeholders.check(knobs[knob], known, knob)
+    placeholders.check(knobs["ready"].get("command"), known, "ready/command")
+
+
+def _check_own(knobs: Mapping[str, Any]) -> None:
+    """Refuse wrong schemas of the program's own knobs, and values that do not fit them."""
+    for name in knobs["schema"]:
+        if name in placeholders.OF_ATTACHMENT:
+            raise InputError(
+                f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
+            )
+    fitting = object_schema(knobs["schema"], required=list(knobs["schema"]))
+    for wrong in Validator(fitting).misfits(own_values(knobs)):
+        where = "/".join(map(str, ("values", *wrong.path)))
+        raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
+
+
+def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the first word of each command, with its place in the knobs."""
+    for knob in ("command", "counters"):
+        if knobs[knob]:
+            yield (knob, 0), level_text(knobs[knob][0])
+    for knob in ("setup", "teardown"):
+        for index, argv in enumerate(knobs[knob]):
+            yield (knob, index, 0), level_text(argv[0])
+    if "command" in knobs["ready"]:
+        yield ("ready", "command", 0), level_text(knobs["ready"]["command"][0])
+
+
+def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """Yield the places in the knobs of paths that are relative to the workflow."""
+    for place, command in commands(knobs):
+        if "/" in command and not command.startswith("/"):
+            yield place
+    for name, content in knobs["files"].items():
+        if isinstance(content, str):
+            yield ("files", name)
