@@ -19,7 +19,7 @@ pytestmark = pytest.mark.root
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "any-program" / "bridge-or-socat.json"
 LINES = 40
-SHORT = {"design.rounds": 1, "design.warmup_rounds": 0}
+SHORT = {"design.rounds": 1, "design.warmup_rounds": 0, "publish": []}
 
 
 def _trials(folder: Path) -> list[dict[str, Any]]:

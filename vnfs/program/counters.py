@@ -12,7 +12,7 @@ _MOST = 256
 _LARGEST = 2**63 - 1
 
 
-def counters(printed: str) -> dict[str, int]:
+def parsed(printed: str) -> dict[str, int]:
     """Parse counters: name -> value. Raises MeasurementError for any other text."""
     pairs = _pairs(printed.strip())
     if len(pairs) > _MOST:

@@ -45,7 +45,7 @@ def _named(description: str, values: Mapping[str, Any], pattern: str = _NAME) ->
 _READY = object_schema(
     {
         "command": {**_ARGUMENTS, "minItems": 1, "description": "A command that succeeds."},
-        "port": port("A TCP or UDP port of IPv4 that is open."),
+        "port": port("A TCP or UDP port that is open."),
         "output": {**_PATH, "description": "A regular expression that its output matches."},
     },
     maxProperties=1,

@@ -69,11 +69,7 @@ class Program:
         for number, argv in enumerate(self._knobs["setup"], 1):
             done = self._run(argv)
             if done.returncode != 0:
-                said = _last((done.stdout + done.stderr).decode(errors="replace"))
-                raise self._failure(
-                    f"its setup command {number}, `{self._shown(argv)}`, ended with "
-                    f"{done.returncode}; it printed: {said}"
-                )
+                raise self._failure(f"its setup command {number}, {self._ended(argv, done)}")
 
     def start(self) -> None:
         """Start its process, if it has one, and return when it is ready. Raises DeploymentError, or
@@ -101,8 +97,11 @@ class Program:
         argv = self._knobs["counters"]
         if not argv:
             return {}
+        done = self._run(argv)
+        if done.returncode != 0:
+            raise MeasurementError(self._ended(argv, done))
         try:
-            return counters.counters(self._run(argv).checked().text)
+            return counters.parsed(done.text)
         except MeasurementError as error:
             raise MeasurementError(f"`{self._shown(argv)}`: {error.message}") from error
 
@@ -114,22 +113,22 @@ class Program:
         return f"its program has ended {_ending(status)}; it printed: {self._last_lines()}"
 
     def pids(self) -> tuple[int, ...]:
-        """Return the ids of its process and of those that this has started; none if it cannot be
-        asked for them."""
+        """Return the ids of its process and of those that this has started; only its own if the
+        host does not list them."""
         if self._process is None:
             return ()
         try:
             return tuple(family(processes(self._host), self._process.pid))
         except MeasurementError:
-            return ()
+            return (self._process.pid,)
 
     def stop(self) -> None:
         """End its processes, run its teardown commands, and remove its folder. Harmless when the
         host is gone."""
         with suppress(MeasurementError):
             self._end()
-        with suppress(MeasurementError):
-            for argv in self._knobs["teardown"]:
+        for argv in self._knobs["teardown"]:
+            with suppress(MeasurementError):
                 self._run(argv)
         with suppress(MeasurementError):
             argv = ["rm", "-rf", str(self._folder)]
@@ -184,11 +183,17 @@ class Program:
         if "command" in ready:
             return self._run(ready["command"]).returncode == 0
         if "port" in ready:
-            read = self._host.read_text
-            return ready["port"] in tcp_listening_ports(read("/proc/net/tcp")) | udp_ports(
-                read("/proc/net/udp")
-            )
+            return ready["port"] in self._open_ports()
         return "output" in ready and re.search(ready["output"], self._printed(), re.M) is not None
+
+    def _open_ports(self) -> set[int]:
+        """Return the ports of all sockets for TCP that listen, and of all for UDP."""
+        found: set[int] = set()
+        for version in ("", "6"):  # sockets of IPv6 may take IPv4 as well
+            with suppress(MeasurementError):
+                found |= tcp_listening_ports(self._host.read_text(f"/proc/net/tcp{version}"))
+                found |= udp_ports(self._host.read_text(f"/proc/net/udp{version}"))
+        return found
 
     def _awaited(self) -> str:
         """What it was not that makes it ready, in words."""
@@ -196,12 +201,20 @@ class Program:
         if "command" in ready:
             return f"`{self._shown(ready['command'])}` fails"
         if "port" in ready:
-            return f"nothing listens at port {ready['port']} of IPv4"
+            return f"nothing listens at port {ready['port']}"
         return f"it printed no line like {ready['output']!r}"
 
     def _run(self, argv: Sequence[Any]) -> CompletedCommand:
         """Run one of its commands to the end. Raises MeasurementError when it takes too long."""
-        return self._host.run(self._argv(argv), timeout_s=COMMAND_TIMEOUT_S, check=False)
+        try:
+            return self._host.run(self._argv(argv), timeout_s=COMMAND_TIMEOUT_S, check=False)
+        except MeasurementError as error:
+            raise MeasurementError(f"`{self._shown(argv)}`: {error.message}") from error
+
+    def _ended(self, argv: Sequence[Any], done: CompletedCommand) -> str:
+        """Say how one of its commands has failed."""
+        said = _last((done.stdout + done.stderr).decode(errors="replace"))
+        return f"`{self._shown(argv)}`, ended with {done.returncode}; it printed: {said}"
 
     def _argv(self, argv: Sequence[Any]) -> list[str]:
         """Return the command that runs `argv` in the program's folder, with its environment."""

@@ -8,6 +8,7 @@ import pytest
 from support.network.wires import Lab, eventually
 from support.vnfs.kernel_lab import Between
 
+from sfcperf.errors import MeasurementError
 from sfcperf.vnfs.program.function import AnyProgram
 
 pytestmark = pytest.mark.root
@@ -73,6 +74,23 @@ def test_what_it_finds_around_it(lab: Lab, tmp_path: Path) -> None:
     folder = between.host.workdir / "program-vnf-1"
     assert _output(lab, "out") == f"{folder}\n198.18.0.1 198.18.1.1 1500 in0 ${{x}} true\ntrue\n"
     assert between.function.facts() == {"command": [str(tmp_path / "own.sh"), "1.5"]}
+
+
+def test_a_counters_command_that_fails_is_told(lab: Lab) -> None:
+    counting = ["sh", "-c", "echo no socket >&2; exit 4"]
+    between = Between(lab, AnyProgram, {"setup": [["true"]], "counters": counting})
+    with pytest.raises(MeasurementError) as told:
+        between.function.counters()
+    assert str(told.value).endswith("exit 4`, ended with 4; it printed: no socket")
+
+
+@pytest.mark.parametrize("listen", ["TCP4-LISTEN", "TCP6-LISTEN", "UDP4-LISTEN", "UDP6-LISTEN"])
+def test_a_port_is_open_by_any_protocol(lab: Lab, listen: str) -> None:
+    command = ["socat", f"{listen}:{{{{port}}}}", "STDOUT"]
+    own = {"schema": {"port": {"type": "integer"}}, "values": {"port": 4711}}
+    between = Between(lab, AnyProgram, {"command": command, "ready": {"port": 4711}, **own})
+    assert between.function.facts()["command"][1] == f"{listen}:4711"
+    assert between.function.problem() is None
 
 
 def _output(lab: Lab, kind: str) -> str:

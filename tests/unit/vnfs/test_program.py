@@ -13,7 +13,7 @@ from support.tiers import examples
 from support.workflows.file import load_workflow
 
 from sfcperf.errors import MeasurementError, WorkflowError
-from sfcperf.vnfs.program.counters import counters
+from sfcperf.vnfs.program.counters import parsed
 from sfcperf.vnfs.program.processes import Relative, family
 from sfcperf.workflow.model import Workflow
 
@@ -106,7 +106,7 @@ def test_a_file_outside_of_a_package_is_refused(tmp_path: Path) -> None:
     "printed", ['{"seen": 3, "lost": 0}', "seen 3\nlost 0\n", "seen=3\nlost: 0"]
 )
 def test_counters(printed: str) -> None:
-    assert counters(printed) == {"seen": 3, "lost": 0}
+    assert parsed(printed) == {"seen": 3, "lost": 0}
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_counters(printed: str) -> None:
 )
 def test_what_is_no_counter_is_refused(printed: str) -> None:
     with pytest.raises(MeasurementError):
-        counters(printed)
+        parsed(printed)
 
 
 @given(st.text() | st.from_regex(r"\{.*\}"))
 @examples(300)
 def test_whatever_is_printed(printed: str) -> None:
     try:
-        found = counters(printed)
+        found = parsed(printed)
     except MeasurementError:
         return
     assert all(type(value) is int and value >= 0 for value in found.values())
