@@ -34,8 +34,11 @@ CHAINS = {"forwarders": "forwarder", "routers": "router"}
 """Name of the chain -> type of its functions."""
 LENGTH = 2
 VMS = 2 + LENGTH * len(CHAINS)
-METRICS = {"ping": ("rtt_us", "us", "RTT"), "iperf3": ("rate_bps", "bit/s", "TCP goodput")}
-"""Probe -> its metric, the unit, and a name."""
+METRICS = {
+    "ping": ("rtt_us", 1.0, "us", "RTT"),
+    "iperf3": ("rate_bps", 1e-6, "Mbit/s", "TCP goodput"),
+}
+"""Probe -> its metric, the factor to the unit that is shown, this unit, and a name."""
 LONGEST_S = 3600.0
 
 
@@ -44,8 +47,9 @@ def encapsulations(run: Run) -> Iterator[Row]:
     with run_of(_document(run), timeout_s=LONGEST_S, untrusted=True) as store:
         trials = [trial for trial in store.trials() if trial.samples]
     for chain in CHAINS:
-        for probe, (metric, unit, name) in METRICS.items():
-            nsh, mpls = _pairs(trials, chain, probe, metric)
+        for probe, (metric, factor, unit, name) in METRICS.items():
+            pairs = _pairs(trials, chain, probe, metric)
+            nsh, mpls = ([value * factor for value in side] for side in pairs)
             yield Row(f"{chain}, {name}", nsh, unit, "MPLS", mpls, remarks=f"{len(nsh)} pairs")
     machines = {
         machine["server"]

@@ -43,7 +43,7 @@ def metrics(trial: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("name", ["quickstart", "firewall-chain", "sfcmon-chain"])
+@pytest.mark.parametrize("name", ["quickstart", "firewall-chain"])
 def test_on_both_infrastructures(new_lab: Callable[..., CloudLab], name: str) -> None:
     lab = new_lab({})
     folders = [run(lab, name, profile) for profile in PROFILES]
