@@ -106,6 +106,9 @@ class OverlayLab:
     def _plug(self, name: str, port: str, mtu: int) -> str:
         """Make a VM. Its card has the address that an image may have given it."""
         vm = self._lab.host(name)
+        # By its own timer, the kernel looks for routers of IPv6, which the switch would drop.
+        off = "net.ipv6.conf.default.disable_ipv6=1"
+        vm.run(["sysctl", "-q", "-w", off], timeout_s=10)
         card, _ = self._lab.join((vm, CARD), (self.switch, port))
         ip("-n", space(self.switch), "link", "set", port, "mtu", str(mtu), "master", "br0")
         ip("-n", space(vm), "address", "add", f"198.18.0.{len(self.vms) + 1}/24", "dev", CARD)
