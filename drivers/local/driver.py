@@ -178,7 +178,7 @@ class LocalDriver(Driver):
             return proof
         cross = partial(traversal.cross, built.layout, scenario)
         with errors_as(DeploymentError, MeasurementError):
-            checked = data_planes.prove(deployment.functions, cross, proof.sent)
+            checked = data_planes.prove(deployment.functions, cross)
         return _extended(proof, checked.problems, data_planes=checked.methods)
 
     def problems(self, deployment: Deployment) -> list[str]:

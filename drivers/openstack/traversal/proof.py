@@ -104,7 +104,7 @@ def prove(
             if attempt.good:
                 waiting.sleep(_DUPLICATES_S)
                 cross = partial(prover.cross, running)
-                checked = data_planes.prove(functions, cross, PACKETS)
+                checked = data_planes.prove(functions, cross)
         # Only now, when tcpdump has ended, are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
     return _proof(
