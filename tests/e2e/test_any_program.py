@@ -14,6 +14,7 @@ from support.command import SFCPERF, run_folder, spawn
 from support.ended import ended
 from support.local import left_by, small_workflow
 from support.network.wires import eventually
+from support.vnfs.images import image
 
 pytestmark = pytest.mark.root
 
@@ -75,11 +76,17 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
     assert sorted(printed) == ["limited to 10000\n", "limited to 20000\n"]
 
 
-def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
-    """Not even a process that has left its parent and session."""
-    knobs = {"command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"]}
+@pytest.mark.parametrize("in_image", [False, True])
+def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path, in_image: bool) -> None:
+    """Not even a process that has left its parent and session, or a mount of a container."""
+    knobs = {
+        "command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"],
+        "data_plane": "kernel",
+        "image": str(image(tmp_path / "image")) if in_image else "",
+    }
+    mounted = Path("/proc/self/mountinfo").read_text().count("/hosts/own-1/")
     document = small_workflow(
-        vnfs={"own": {"type": "program", "knobs": {**knobs, "data_plane": "kernel"}}},
+        vnfs={"own": {"type": "program", "knobs": knobs}},
         chain={"functions": [{"vnf": "own"}]},
         probes=[{"probe": "ping", "count": 1000, "interval_s": 0.1}],
     )
@@ -94,6 +101,7 @@ def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
     assert ended([SFCPERF, "clean"], timeout_s=60).returncode == 0
     assert left_by(folder) == []
     assert _sleeping() == []
+    assert Path("/proc/self/mountinfo").read_text().count("/hosts/own-1/") == mounted
 
 
 def _sleeping() -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from sfcperf.environment.tools import tool
@@ -34,7 +33,7 @@ class AnyProgram(NetworkFunction):
         # What a placeholder stands for is not known yet.
         needs = [*requirements(), *(_command(name) for name in named if "{{" not in name)]
         if knobs["image"]:
-            needs += container.requirements(Path(knobs["image"]), knobs["image_name"])
+            needs += container.requirements(knobs)
         return needs
 
     @classmethod

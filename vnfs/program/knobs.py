@@ -10,8 +10,8 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, flag, integer, number, object_schema, port
 from sfcperf.vnfs.program import placeholders
-from sfcperf.vnfs.program.container import CAPABILITIES
 from sfcperf.vnfs.program.image import read
+from sfcperf.vnfs.program.runtime_config import CAPABILITIES
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import pointer
 from sfcperf.workflow.references import level_text
@@ -224,8 +224,8 @@ def _check_image(knobs: Mapping[str, Any]) -> None:
         if not (knobs["command"] or image.command):
             raise InputError(
                 "the image has neither an entrypoint nor a command of its own",
-                where="command",
-                allowed="a `command` of the image",
+                where="image",
+                hint="say in `command` what is to run in it",
             )
 
 

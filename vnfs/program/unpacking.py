@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
-from sfcperf.errors import DeploymentError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.process import run
 from sfcperf.vnfs.program.image import Files, Image, Layer, files
 
@@ -33,7 +33,7 @@ _one_at_a_time = Lock()
 
 def unpacked(image: Image, file: Path, cache: Path) -> Path:
     """Return the folder below `cache` with ROOT and CONFIG of an image, which it makes if it is not
-    there. Raises DeploymentError, InputError, MeasurementError; no part of it stays then."""
+    there. Raises InputError, MeasurementError, OSError; no part of it stays then."""
     folder = cache / image.digest.replace(":", "-")
     with _one_at_a_time:
         if not folder.exists():
@@ -41,16 +41,25 @@ def unpacked(image: Image, file: Path, cache: Path) -> Path:
             try:
                 with files(file) as opened:
                     _write_layout(image, opened, partial / "layout")
-                run(["sh", "-c", _UNPACK, "sh", str(partial)], timeout_s=_TIMEOUT_S)
+                _unpack(partial)
                 partial.rename(folder)
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
+def _unpack(folder: Path) -> None:
+    """Run umoci in a folder with the folder `layout`. Raises MeasurementError with its reason."""
+    argv = ["sh", "-c", _UNPACK, "sh", str(folder)]
+    done = run(argv, timeout_s=_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        complaint = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise MeasurementError(f"umoci cannot unpack the image: {complaint.strip(' ⨯')[-500:]}")
+
+
 def _write_layout(image: Image, opened: Files, layout: Path) -> None:
     """Write the image alone as a layout, named `image`: umoci reads nothing else. Raises
-    DeploymentError if a layer is not what it should be."""
+    InputError if a layer is not what it should be, OSError."""
     blobs = layout / "blobs" / "sha256"
     blobs.mkdir(parents=True)
     layers = []
@@ -69,7 +78,7 @@ def _write_layout(image: Image, opened: Files, layout: Path) -> None:
 
 
 def _add_layer(layer: Layer, stream: IO[bytes], blobs: Path) -> dict[str, Any]:
-    """Copy a layer to the blobs of a layout; return its descriptor. Raises DeploymentError."""
+    """Copy a layer to the blobs of a layout; return its descriptor. Raises InputError, OSError."""
     digest, start, size = hashlib.sha256(), b"", 0
     partial = blobs / "partial"
     with partial.open("wb") as copy:
@@ -79,7 +88,7 @@ def _add_layer(layer: Layer, stream: IO[bytes], blobs: Path) -> dict[str, Any]:
             size += copy.write(part)
     name = digest.hexdigest()
     if layer.digest not in (None, f"sha256:{name}"):
-        raise DeploymentError(f"the image is damaged: its layer {layer.name} has another digest")
+        raise InputError(f"the image is damaged: its layer {layer.name} has another digest")
     partial.rename(blobs / name)
     kind = f"{_LAYER}+gzip" if start == _GZIP else _LAYER
     return {"mediaType": kind, "digest": f"sha256:{name}", "size": size}

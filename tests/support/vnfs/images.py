@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-APPLETS = ("sh", "cat", "grep", "id", "ifconfig", "kill", "nc", "sleep", "touch", "vi", "wc")
+APPLETS = (
+    *("sh", "cat", "false", "grep", "id", "ifconfig", "kill", "ls", "setsid", "sleep", "touch"),
+    "wc",
+)
 NAME = "small"
 
 
 def image(
-    folder: Path, *config: str, programs: Sequence[str] = (), files: Sequence[tuple[str, str]] = ()
+    folder: Path, *config: str, programs: Sequence[str] = (), files: Mapping[str, str] | None = None
 ) -> Path:
     """An OCI layout `folder`: busybox, and programs of this machine with their libraries. `config`:
-    options of `umoci config`; `files`: further files, path -> text."""
+    options of `umoci config`; `files`: further files, path -> text; all are executable."""
     root = folder.with_name(f"{folder.name}-root")
     (root / "bin").mkdir(parents=True)
+    (root / "tmp").mkdir()
+    (root / "tmp").chmod(0o1777)
     shutil.copy("/bin/busybox", root / "bin")
     for applet in APPLETS:
         (root / "bin" / applet).symlink_to("busybox")
@@ -27,10 +32,11 @@ def image(
             target = root / path.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-    for name, text in files:
+    for name, text in (files or {}).items():
         target = root / name.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
+        target.chmod(0o755)
     named = ["--image", f"{folder}:{NAME}"]
     umoci("init", "--layout", str(folder))
     umoci("new", *named)
