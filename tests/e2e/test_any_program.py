@@ -18,7 +18,9 @@ from support.vnfs.images import image
 
 pytestmark = pytest.mark.root
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "any-program" / "bridge-or-socat.json"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE = EXAMPLES / "any-program" / "bridge-or-socat.json"
+IMAGE_EXAMPLE = EXAMPLES / "container-image"
 LINES = 40
 SHORT = {"design.rounds": 1, "design.warmup_rounds": 0, "publish": []}
 
@@ -38,6 +40,28 @@ def test_the_example_measures_both_programs(tmp_path: Path) -> None:
     for trial in trials:
         proven = {"bridge": "counters", "socat": "process"}[trial["scenario"]["variant"]]
         assert trial["deployment"]["traversal"]["data_planes"] == {"wire-1": proven}
+
+
+@pytest.mark.parametrize("script", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) -> None:
+    """The script downloads packages, so that the gate uses an image of what is installed."""
+    folder = Path(shutil.copytree(IMAGE_EXAMPLE, tmp_path / "example"))
+    workflow, tar = folder / "wire.json", folder / "socat.tar"
+    assert len(workflow.read_text().splitlines()) <= LINES
+    if script:
+        subprocess.run([folder / "build.sh"], check=True, capture_output=True)
+    else:
+        layout = image(tmp_path / "layout", programs=["socat"])
+        subprocess.run(["tar", "-C", layout, "-cf", tar, "."], check=True)
+    run = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
+    trials = _trials(run)
+    for trial in trials:
+        deployment = trial["deployment"]
+        assert deployment["traversal"]["data_planes"] == {"wire-1": "process"}
+        facts = deployment["facts"]["functions"]["wire-1"]
+        in_image = trial["scenario"]["variant"] == "image"
+        assert ("image" in facts) == in_image
+    assert len(trials) == 4
 
 
 def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:

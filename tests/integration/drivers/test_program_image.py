@@ -180,7 +180,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "its program has ended with status 0, or moved to the background; it printed: nothing",
     ),
     "never-ready": (
-        {"command": ["sleep", "9"], "ready": {"command": ["false"]}, "ready_timeout_s": 0.3, "stop_timeout_s": 0.1},
+        {
+            "command": ["sleep", "9"],
+            "ready": {"command": ["false"]},
+            "ready_timeout_s": 0.3,
+            "stop_timeout_s": 0.1,
+        },
         "`false` fails",
     ),
 }

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import io
 import json
-import platform
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import examples
+from support.vnfs.image_layout import HERE, Layout
 from support.workflows.file import load_workflow
 
 from sfcperf.errors import InputError, WorkflowError
@@ -23,38 +23,8 @@ from sfcperf.vnfs.program.function import AnyProgram
 from sfcperf.vnfs.program.image import Image, read
 from sfcperf.workflow.defaults import with_defaults
 
-HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 ELSEWHERE = "arm64" if HERE == "amd64" else "amd64"
 NAME = "org.opencontainers.image.ref.name"
-
-
-class Layout:
-    """An OCI image layout, of blobs and an index."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "blobs" / "sha256").mkdir(parents=True)
-        self.descriptors: list[dict[str, Any]] = []
-
-    def blob(self, content: Any) -> dict[str, Any]:
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
-        name = hashlib.sha256(data).hexdigest()
-        (self.folder / "blobs" / "sha256" / name).write_bytes(data)
-        return {"digest": f"sha256:{name}", "size": len(data)}
-
-    def manifest(self, architecture: str = HERE, layer: bytes = b"", **config: Any) -> Any:
-        """An image; `config` as in its configuration, such as `Cmd`."""
-        document = {
-            "architecture": architecture,
-            "os": "linux",
-            "rootfs": {"type": "layers"},
-            "config": config,
-        }
-        return self.blob({"config": self.blob(document), "layers": [self.blob(layer)]})
-
-    def write(self, *descriptors: Mapping[str, Any]) -> Path:
-        (self.folder / "index.json").write_text(json.dumps({"manifests": descriptors}))
-        return self.folder
 
 
 def named(descriptor: Mapping[str, Any], name: str) -> dict[str, Any]:
