@@ -29,13 +29,16 @@ from sfcperf.vnfs.program.runtime_config import configure, held_capabilities
 from sfcperf.vnfs.program.unpacking import CONFIG, ROOT, unpacked
 
 # Its writes go to memory, so that they end with it. crun refuses some hybrid hierarchies of control
-# groups, although it is to leave them alone, so that it sees none.
+# groups, although it is to leave them alone, so that it does not see them.
 _START = (
     'cd "$1" && mount -t tmpfs tmpfs writes && mkdir writes/upper writes/work && '
     "mount -t overlay -o lowerdir=lower,upperdir=writes/upper,workdir=writes/work overlay "
     f"{ROOT} && "
 )
-_CRUN = "mount -t tmpfs tmpfs /sys/fs/cgroup && exec crun --root state --cgroup-manager=disabled "
+_CRUN = (
+    "if test -d /sys/fs/cgroup/unified; then mount -t tmpfs tmpfs /sys/fs/cgroup; fi && "
+    "exec crun --root state --cgroup-manager=disabled"
+)
 _RUN = f"{_START}{_CRUN} run container"
 _EXEC = f'cd "$1" && {_CRUN} exec --process "$2" container'
 
@@ -70,7 +73,7 @@ def requirements(knobs: Mapping[str, Any]) -> list[Requirement]:
         tool("unshare", "util-linux"),
         tool("mount", "mount"),
         Requirement.found(f"image {file.name}", architecture),
-        Requirement.found("capabilities", capabilities),
+        *([Requirement.found("capabilities", capabilities)] if knobs["capabilities"] else ()),
     ]
 
 

@@ -13,7 +13,7 @@ import tarfile
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +24,8 @@ from sfcperf.input_file import open_input
 
 _MOST_JSON = 4 << 20
 """OCI recommends this limit for manifests, bytes."""
+_MOST_FILES = 10_000
+"""A tar with more files than this is none of an image."""
 _DEEPEST = 4
 """An index may list indexes; more levels than this are not followed."""
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -106,7 +108,11 @@ class _Folder(Files):
 class _Archive(Files):
     def __init__(self, tar: tarfile.TarFile) -> None:
         self._tar = tar
-        self._members = {member.name.removeprefix("./"): member for member in tar}
+        self._members: dict[str, tarfile.TarInfo] = {}
+        for number, member in enumerate(tar):
+            if number == _MOST_FILES:
+                raise InputError(f"it has more than {_MOST_FILES} files", allowed=_ALLOWED)
+            self._members[member.name.removeprefix("./")] = member
 
     def has(self, name: str) -> bool:
         return name in self._members
@@ -115,7 +121,7 @@ class _Archive(Files):
         try:
             # Archives of `docker save` link to layers that they have already.
             file = self._tar.extractfile(self._members[name])
-        except KeyError:
+        except (KeyError, RecursionError):  # links may lead in a circle
             file = None
         if file is None:
             raise InputError(f"the image has no file {name}")
@@ -129,18 +135,20 @@ def files(image: Path) -> Iterator[Files]:
     if image.is_dir():
         yield _Folder(image)
         return
-    try:
-        with (
-            open_input(image, "the image") as file,
-            tarfile.open(fileobj=file, mode="r:") as tar,
-        ):
-            yield _Archive(tar)
-    except tarfile.TarError as error:
-        raise InputError(
-            f"it is no tar, or damaged: {error}",
-            allowed=_ALLOWED,
-            hint="decompress it first, if it is compressed (`gunzip`)",
-        ) from error
+    with open_input(image, "the image") as file, ExitStack() as stack:
+        try:
+            archive = _Archive(stack.enter_context(tarfile.open(fileobj=file, mode="r:")))
+        # tarfile lets some of its own errors pass.
+        except (tarfile.TarError, ValueError, ArithmeticError, OSError) as error:
+            raise InputError(
+                f"it is no tar, or damaged: {error}",
+                allowed=_ALLOWED,
+                hint="decompress it first, if it is compressed (`gunzip`)",
+            ) from error
+        try:
+            yield archive
+        except tarfile.TarError as error:
+            raise InputError(f"it is a damaged tar: {error}") from error
 
 
 def read(file: Path, name: str = "") -> Image:

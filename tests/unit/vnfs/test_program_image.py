@@ -209,6 +209,37 @@ def test_whatever_the_json_of_a_layout_is(
         return
 
 
+@given(st.data())
+@examples(300)
+def test_whatever_the_bytes_of_a_tar_are(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    layout = Layout(folder / "image")
+    file = archive(layout.write(layout.manifest(Cmd=["a"])))
+    content = bytearray(file.read_bytes())
+    at = st.integers(0, len(content) - 1)
+    for place, byte in data.draw(st.lists(st.tuples(at, st.integers(0, 255)), max_size=8)):
+        content[place] = byte
+    file.write_bytes(content[: data.draw(at | st.just(len(content)))])
+    try:
+        assert isinstance(read(file), Image)
+    except InputError:
+        return
+
+
+@pytest.mark.parametrize("target", ["loop", "absent"])
+def test_links_that_lead_nowhere(tmp_path: Path, target: str) -> None:
+    file = tmp_path / "image.tar"
+    with tarfile.open(file, "w") as tar:
+        for name, linked in (("index.json", target), ("loop", "index.json")):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, linked
+            tar.addfile(link)
+    with pytest.raises(InputError, match=r"no file index.json"):
+        read(file)
+
+
 def loaded(folder: Path, knobs: Mapping[str, Any]) -> Any:
     document = {
         "sfcperf": 1,
