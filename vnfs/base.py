@@ -67,6 +67,9 @@ class Attachment:
     exist yet. None: there is no such folder."""
     run_id: str = ""
     """The run, for what the function tells others; empty if there is none."""
+    cache: Path | None = None
+    """A folder on the machine that runs sfcperf, for what the functions of a run make once and
+    share; removed at the end of the run. None: there is no such folder."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Name of each service in the workflow -> where it is reached, `ADDRESS:PORT`, and what else a
     function needs to know (`RunningService.address_for_functions`)."""
@@ -228,6 +231,12 @@ class NetworkFunction(Plugin, ABC):
     def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:
         """Knob -> name of the service that it refers to, which must be one of the workflow's."""
         return {}
+
+    @classmethod
+    def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
+        """The knob, if any, whose value works only where a function's host shares the files of the
+        machine that runs sfcperf, as a namespace does."""
+        return None
 
     @classmethod
     def inline(cls, knobs: Mapping[str, Any]) -> bool:

@@ -273,6 +273,7 @@ class ScenarioDeployment:
             management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
             kept=self.kept / name,
             run_id=self.context.run_id,
+            cache=self.context.state_dir / "cache",
             services=self.context.services,
         )
         self.running[name] = function.type.start(self.hosts[name], attachment, function.spec.knobs)

@@ -11,6 +11,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
+from sfcperf.vnfs.program import container
 from sfcperf.vnfs.program import knobs as described
 from sfcperf.vnfs.program.bridged import Bridged
 from sfcperf.vnfs.program.routed import Routed
@@ -27,10 +28,13 @@ class AnyProgram(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """Require `ip`, `sysctl`, and the commands that the program has."""
+        """Require `ip`, `sysctl`, the commands that the program has, and what its image needs."""
         named = dict.fromkeys(command for _, command in described.commands(knobs))
         # What a placeholder stands for is not known yet.
-        return [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+        needs = [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+        if knobs["image"]:
+            needs += container.requirements(knobs)
+        return needs
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -42,6 +46,11 @@ class AnyProgram(NetworkFunction):
     def files(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str | int, ...]]:
         """Return the places of the program, scripts and data that come with the workflow."""
         return described.files(knobs)
+
+    @classmethod
+    def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
+        """Return the knob `image`, if there is one: it is unpacked on this machine."""
+        return "image" if knobs["image"] else None
 
     @classmethod
     def inline(cls, knobs: Mapping[str, Any]) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.plugins import array, choice, integer, number, object_schema, port
+from sfcperf.plugins import array, choice, flag, integer, number, object_schema, port
 from sfcperf.vnfs.program import placeholders
+from sfcperf.vnfs.program.image import read
+from sfcperf.vnfs.program.runtime_config import CAPABILITIES
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.document import pointer
 from sfcperf.workflow.references import level_text
 from sfcperf.workflow.validate import Validator
 
@@ -84,7 +88,31 @@ PARAMETERS = object_schema(
         "command": _command(
             "The program with its arguments; it stays in the foreground. No shell is involved. A "
             "name with a slash is a path, which is relative to the workflow. Without it, the setup "
-            "commands do all."
+            "commands do all. With an `image` it is a command of the image, in place of its own."
+        ),
+        "image": {
+            "type": "string",
+            "maxLength": 4096,
+            "default": "",
+            "description": "Path, relative to the workflow, of a container image in which the "
+            "program is: an OCI image layout (a folder or a tar), or an archive of `docker save`. "
+            "`command`, `ready` and `counters` run inside, `setup` and `teardown` outside.",
+        },
+        "image_name": {
+            "type": "string",
+            "maxLength": 512,
+            "default": "",
+            "description": "Name of the image, if its file has several.",
+        },
+        "capabilities": array(
+            "Capabilities of the program in an image beyond those that Docker gives by default, "
+            "such as `NET_ADMIN`.",
+            {"enum": list(CAPABILITIES)},
+            default=[],
+        ),
+        "privileged": flag(
+            "Whether the program in an image has all capabilities, the devices of the machine, "
+            "and may write to /proc and /sys."
         ),
         "setup": _commands(
             "Commands that run before the program, in this order; all must succeed."
@@ -142,13 +170,17 @@ def own_values(knobs: Mapping[str, Any]) -> dict[str, Any]:
 def check(knobs: Mapping[str, Any]) -> None:
     """Refuse knobs that fit the schema but not each other. Raises InputError, as
     `NetworkFunction.check`."""
-    if not knobs["command"]:
+    if not has_process(knobs):
         if not knobs["setup"]:
             raise InputError(
-                "nothing would run", where="command", allowed="a `command`, or `setup` commands"
+                "nothing would run",
+                where="command",
+                allowed="a `command`, an `image`, or `setup` commands",
             )
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
+    _check_files(knobs)
+    _check_image(knobs)
     _check_own(knobs)
     if "output" in knobs["ready"]:
         try:
@@ -159,6 +191,42 @@ def check(knobs: Mapping[str, Any]) -> None:
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
+
+
+def has_process(knobs: Mapping[str, Any]) -> bool:
+    """Whether a program runs at all, beside setup commands."""
+    return bool(knobs["command"] or knobs["image"])
+
+
+def _check_files(knobs: Mapping[str, Any]) -> None:
+    """Refuse folders in place of files; an image may be one."""
+    for place in files(knobs):
+        path = Path(level_text(pointer.value_at(knobs, place)))
+        if place != ("image",) and path.is_dir():
+            raise InputError(
+                f"{path} is a folder", where="/".join(map(str, place)), allowed="a file"
+            )
+
+
+def _check_image(knobs: Mapping[str, Any]) -> None:
+    """Refuse what is no image, or has nothing to run, and knobs that need one."""
+    if not knobs["image"]:
+        for knob in ("image_name", "capabilities", "privileged"):
+            if knobs[knob]:
+                raise InputError("there is no `image`", where=knob)
+        return
+    # One that is not there is reported already.
+    if (file := Path(knobs["image"])).exists():
+        try:
+            image = read(file, knobs["image_name"])
+        except InputError as error:
+            raise error.as_kind(InputError, where="image") from error
+        if not (knobs["command"] or image.command):
+            raise InputError(
+                "the image has neither an entrypoint nor a command of its own",
+                where="image",
+                hint="say in `command` what is to run in it",
+            )
 
 
 def _check_own(knobs: Mapping[str, Any]) -> None:
@@ -175,14 +243,16 @@ def _check_own(knobs: Mapping[str, Any]) -> None:
 
 
 def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the first word of each command, with its place in the knobs."""
+    """Yield the first word of each command that does not run in an image, with its place in the
+    knobs."""
+    inside = {} if knobs["image"] else knobs
     for knob in ("command", "counters"):
-        if knobs[knob]:
+        if inside.get(knob):
             yield (knob, 0), level_text(knobs[knob][0])
     for knob in ("setup", "teardown"):
         for index, argv in enumerate(knobs[knob]):
             yield (knob, index, 0), level_text(argv[0])
-    if "command" in knobs["ready"]:
+    if "command" in inside.get("ready", {}):
         yield ("ready", "command", 0), level_text(knobs["ready"]["command"][0])
 
 
@@ -191,6 +261,8 @@ def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     for place, command in commands(knobs):
         if "/" in command and not command.startswith("/"):
             yield place
+    if knobs["image"]:
+        yield ("image",)
     for name, content in knobs["files"].items():
         if isinstance(content, str):
             yield ("files", name)
