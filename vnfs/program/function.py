@@ -18,7 +18,9 @@ from sfcperf.vnfs.program.routed import Routed
 
 
 class AnyProgram(NetworkFunction):
-    """Runs a program that the workflow describes."""
+    """Runs a program that the workflow describes.
+
+    With the knob `attach` set to `nsh`, it is NSH-aware and has one interface."""
 
     name = "program"
     title = "Any program, described in the workflow"

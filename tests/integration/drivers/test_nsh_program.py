@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.network.echoes import ping
 from support.network.transfers import transfer
 from support.records.scenarios import scenario
-from support.vnfs import nsh_hop
+from support.vnfs.nsh_programs import PLACES, hop
 
 from sfcperf.drivers.local.driver import LocalDriver
 
 pytestmark = pytest.mark.root
 
-ENCAPSULATIONS: dict[str, list[str]] = {
-    "nsh-eth": ["{{interface}}", "{{mac}}", "{{sff_mac}}"],
-    "nsh-vxlan-gpe": ["{{address}}", "{{udp_port}}", "{{sff_address}}"],
-}
-
-
-def hop(encapsulation: str, **more: Any) -> dict[str, Any]:
-    """Knobs of a program that decrements the SI, and knows no code of ours."""
-    script = str(Path(nsh_hop.__file__))
-    where = ENCAPSULATIONS[encapsulation]
-    return {
-        "attach": "nsh",
-        "encapsulations": [encapsulation],
-        "command": [sys.executable, script, "{{encapsulation}}", *where],
-        "ready": {"output": "^forwarding$"},
-        **more,
-    }
-
 
 @pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
+@pytest.mark.parametrize("encapsulation", PLACES)
 @pytest.mark.parametrize(
     "dataplane",
     ["ebpf", "ovs", pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])],

@@ -1,6 +1,6 @@
 """A service function of nobody's framework: RFC 8300 by sockets and offsets alone.
 
-    nsh_hop.py nsh-eth INTERFACE MAC SFF_MAC
+    nsh_hop.py nsh-eth INTERFACE MAC [SFF_MAC]
     nsh_hop.py nsh-vxlan-gpe ADDRESS PORT SFF_ADDRESS
 
 Environment: STEP, by how much the service index is decremented.
@@ -20,18 +20,19 @@ SI = 7
 STEP = int(os.environ.get("STEP", "1"))
 
 
-def on_ethernet(interface: str, mac: str, sff_mac: str) -> None:
-    """Return frames to the SFF."""
+def on_ethernet(interface: str, mac: str, sff_mac: str | None = None) -> None:
+    """Return frames to the SFF, or to where they came from."""
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_NSH))
     wire.bind((interface, ETH_P_NSH))
-    addresses = bytes.fromhex((sff_mac + mac).replace(":", ""))
+    own = bytes.fromhex(mac.replace(":", ""))
+    sff = bytes.fromhex(sff_mac.replace(":", "")) if sff_mac else None
     print("forwarding", flush=True)
     while True:
         frame, (_, _, kind, *_) = wire.recvfrom(65535)
         if kind != PACKET_OUTGOING:
             nsh = bytearray(frame[14:])
             nsh[SI] -= STEP
-            wire.send(addresses + frame[12:14] + nsh)
+            wire.send((sff or frame[6:12]) + own + frame[12:14] + nsh)
 
 
 def in_vxlan_gpe(address: str, port: int, sff_address: str) -> None:
