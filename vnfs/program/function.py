@@ -13,8 +13,8 @@ from sfcperf.plugins import Requirement
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
 from sfcperf.vnfs.program import knobs as described
-from sfcperf.vnfs.program.frames import Frames
 from sfcperf.vnfs.program.routed import Routed
+from sfcperf.vnfs.program.unrouted import Unrouted
 
 
 class AnyProgram(NetworkFunction):
@@ -60,7 +60,7 @@ class AnyProgram(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Run the setup commands, start the program, and return when it is ready. Raises
         DeploymentError with its last lines of output."""
-        return (Routed if knobs["attach"] == "routed" else Frames).launch(host, attachment, knobs)
+        return (Routed if knobs["attach"] == "routed" else Unrouted).launch(host, attachment, knobs)
 
 
 class NshProgram(AnyProgram):

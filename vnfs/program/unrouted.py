@@ -17,7 +17,7 @@ from sfcperf.vnfs.program.program import Program
 _NO_IPV6 = "net/ipv6/conf/{}/disable_ipv6"
 
 
-class Frames(RunningFunction):
+class Unrouted(RunningFunction):
     """A host that forwards nothing by itself: the program takes frames from one interface and
     sends them by the other, or returns them where there is one; or the kernel does so, as the setup
     commands have it, for example by a bridge."""
