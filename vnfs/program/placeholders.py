@@ -53,7 +53,7 @@ _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
 
 def of(attach: str) -> Texts:
     """Return the placeholders of a program with this knob `attach`, and what makes their texts."""
-    return _ANY | (_AT_SFF if attach == "nsh" else _BETWEEN)
+    return {**_ANY, **(_AT_SFF if attach == "nsh" else _BETWEEN)}
 
 
 def check(value: Any, known: Collection[str], where: str) -> None:
