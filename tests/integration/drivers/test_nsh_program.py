@@ -54,6 +54,7 @@ def test_it_is_proven_and_counted(driver: LocalDriver, encapsulation: Any) -> No
 
 
 @pytest.mark.parametrize("dataplane", ["ebpf"], indirect=True)
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("step", [0, 2])
 def test_a_wrong_si_is_told(driver: LocalDriver, step: int) -> None:
     chain = scenario(["program", "router"], knobs=hop("nsh-eth", env={"STEP": step}))
