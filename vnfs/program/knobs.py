@@ -76,13 +76,17 @@ _OWN = object_schema(
     description="The keywords of JSON Schema that values without parts need.",
 )
 
+DEFAULT_ENCAPSULATIONS = ["nsh-eth"]
+
 PARAMETERS = object_schema(
     {
         "attach": choice(
             "How packets cross. `routed`: the kernel forwards IPv4 between the two interfaces, "
             "as for a router. `bridged`: the interfaces have no addresses, and the program, or a "
-            "bridge of the setup commands, moves frames from one to the other.",
-            ["routed", "bridged"],
+            "bridge of the setup commands, moves frames from one to the other. `nsh`: frames with "
+            "an NSH come by one interface, and the program returns them there, with the service "
+            "index decremented.",
+            ["routed", "bridged", "nsh"],
             default="routed",
         ),
         "command": _command(
@@ -145,6 +149,14 @@ PARAMETERS = object_schema(
         "stop_timeout_s": number(
             "How long after that signal it is killed, seconds.", (0.1, 60), default=5
         ),
+        "encapsulations": array(
+            "With `attach` `nsh`: the encapsulations that the program takes. `nsh-eth`: NSH over "
+            "Ethernet. `nsh-vxlan-gpe`: NSH in VXLAN-GPE over UDP.",
+            {"enum": ["nsh-eth", "nsh-vxlan-gpe"]},
+            minItems=1,
+            uniqueItems=True,
+            default=DEFAULT_ENCAPSULATIONS,
+        ),
         "data_plane": choice(
             "What carries packets. `program`: its processes; while they are stopped, none may "
             "cross. `kernel`: the kernel, which the program only sets up or watches, or which lets "
@@ -181,13 +193,19 @@ def check(knobs: Mapping[str, Any]) -> None:
             raise InputError("there is no `command` that could become ready", where="ready")
     _check_files(knobs)
     _check_image(knobs)
+    if knobs["attach"] != "nsh" and knobs["encapsulations"] != DEFAULT_ENCAPSULATIONS:
+        raise InputError(
+            "only a program that gets NSH frames has an encapsulation",
+            where="encapsulations",
+            hint='set `attach` to "nsh"',
+        )
     _check_own(knobs)
     if "output" in knobs["ready"]:
         try:
             re.compile(knobs["ready"]["output"])
         except re.error as error:
             raise InputError(f"not a regular expression: {error}", where="ready/output") from error
-    known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
+    known = [*placeholders.of(knobs["attach"]), *knobs["schema"]]
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
@@ -232,7 +250,7 @@ def _check_image(knobs: Mapping[str, Any]) -> None:
 def _check_own(knobs: Mapping[str, Any]) -> None:
     """Refuse wrong schemas of the program's own knobs, and values that do not fit them."""
     for name in knobs["schema"]:
-        if name in placeholders.OF_ATTACHMENT:
+        if name in placeholders.of(knobs["attach"]):
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
             )

@@ -44,7 +44,7 @@ class Program:
         self._host = host
         self._name = attachment.name
         self._knobs = knobs
-        self._texts = placeholders.texts(attachment, own_values(knobs))
+        self._texts = placeholders.texts(knobs["attach"], attachment, own_values(knobs))
         self._folder = host.workdir / f"program-{attachment.name}"
         outputs = attachment.kept or attachment.outputs
         self._outputs = [
