@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import getfile
 from pathlib import Path
@@ -208,6 +208,12 @@ class NetworkFunction(Plugin, ABC):
         return commands(cls.requirements(knobs))
 
     @classmethod
+    def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Commands and paths of the programs that it runs, whose versions results should record;
+        those that are on this machine are. By default, its `tools`."""
+        return cls.tools(knobs)
+
+    @classmethod
     def takes_plain_ip(cls) -> bool:
         """Whether it works with the encapsulation `none` and two interfaces."""
         return cls.plain_ip or (not cls.nsh_aware and cls.interfaces == 2)
@@ -222,6 +228,12 @@ class NetworkFunction(Plugin, ABC):
     def files(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str | int, ...]]:
         """Places in the knobs, as keys and indices, of files that come with the workflow. Their
         relative paths start at its folder, and are absolute in all other calls."""
+        return ()
+
+    @classmethod
+    def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
+        """Commands that the knobs state, each with its place in them. Users are shown them before
+        they run a workflow of somebody else."""
         return ()
 
     @classmethod

@@ -14,6 +14,7 @@ from support.command import SFCPERF, run_folder, spawn
 from support.ended import ended
 from support.local import left_by, small_workflow
 from support.network.wires import eventually
+from support.schemas import violations
 
 pytestmark = pytest.mark.root
 
@@ -39,9 +40,11 @@ def test_the_example_measures_both_programs(tmp_path: Path) -> None:
         assert trial["deployment"]["traversal"]["data_planes"] == {"wire-1": proven}
 
 
-def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
-    """What the program prints stays in the results."""
-    script = tmp_path / "bin" / "limit.sh"
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run whose program is a script beside the workflow."""
+    lab = tmp_path_factory.mktemp("lab")
+    script = lab / "bin" / "limit.sh"
     script.parent.mkdir()
     script.write_text(
         "#!/bin/sh\ntc qdisc add dev $1 root tbf rate $2kbit burst 50k latency 1s\n"
@@ -49,6 +52,7 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
     )
     script.chmod(0o755)
     knobs = {
+        "setup": [["ip", "link", "set", "{{egress}}", "txqueuelen", "1000"]],
         "command": ["bin/limit.sh", "{{egress}}", "{{rate_kbit}}"],
         "ready": {"output": "^limited"},
         "data_plane": "kernel",
@@ -65,14 +69,46 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
         "design": {"rounds": 1, "warmup_rounds": 0},
         "publish": [],
     }
-    workflow = tmp_path / "limit.json"
+    workflow = lab / "limit.json"
     workflow.write_text(json.dumps(document))
-    folder = run_folder(workflow, tmp_path / "results", timeout_s=120)
-    rates = {t["scenario"]["rate_kbit"]: t["samples"][0]["value"] for t in _trials(folder)}
+    folder = run_folder(workflow, lab / "results", timeout_s=120)
+    assert not violations(folder)
+    return folder
+
+
+def test_scripts_beside_the_workflow_and_own_knobs(limited: Path) -> None:
+    """What the program prints stays in the results."""
+    rates = {t["scenario"]["rate_kbit"]: t["samples"][0]["value"] for t in _trials(limited)}
     assert 0.5 < rates[10_000] / 10e6 < 1.3
     assert 0.5 < rates[20_000] / 20e6 < 1.3
-    printed = [file.read_text() for file in folder.rglob("limit-1-*.out")]
+    printed = [file.read_text() for file in limited.rglob("limit-1-*.out")]
     assert sorted(printed) == ["limited to 10000\n", "limited to 20000\n"]
+
+
+def test_a_package_takes_the_script_along(limited: Path, tmp_path: Path) -> None:
+    """Programs of the machine are recorded with their packages."""
+    manifest = json.loads((limited / "run.json").read_text())
+    packages = {entry["name"]: entry["package"] for entry in manifest["programs"]}
+    shown = ["dpkg-query", "--show", "--showformat=iproute2 ${Version}", "iproute2"]
+    assert packages["ip"] == subprocess.check_output(shown, text=True)
+    lab = limited.parents[1]
+    packing = [SFCPERF, "pack", limited, "-o", tmp_path / "p.zip"]
+    assert ended(packing, timeout_s=60).returncode == 0
+    elsewhere = lab.rename(tmp_path / "gone")
+    try:
+        short = ["--test", "t", "--set", "factors.rate_kbit=[10000]"]
+        replay = [SFCPERF, "replay", tmp_path / "p.zip", "--results", tmp_path / "results", *short]
+        shown_only = ended(replay, timeout_s=60)
+        assert "command: bin/limit.sh '{{egress}}' '{{rate_kbit}}'" in shown_only.stdout
+        assert not (tmp_path / "results").exists()
+        done = ended([*replay, "--trust"], timeout_s=120)
+        assert done.returncode in (0, 1), done.stderr
+    finally:
+        elsewhere.rename(lab)
+    [here] = (tmp_path / "results").glob("*-limit-*")
+    [trial] = _trials(here)
+    assert trial["status"] == "valid", trial["reasons"]
+    assert [file.read_text() for file in here.rglob("limit-1-*.out")] == ["limited to 10000\n"]
 
 
 def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:

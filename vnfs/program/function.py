@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sfcperf.environment.tools import tool
@@ -14,6 +14,7 @@ from sfcperf.vnfs.kernel_forwarding import requirements
 from sfcperf.vnfs.program import knobs as described
 from sfcperf.vnfs.program.bridged import Bridged
 from sfcperf.vnfs.program.routed import Routed
+from sfcperf.workflow.references import level_text
 
 
 class AnyProgram(NetworkFunction):
@@ -28,9 +29,23 @@ class AnyProgram(NetworkFunction):
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require `ip`, `sysctl`, and the commands that the program has."""
-        named = dict.fromkeys(command for _, command in described.commands(knobs))
+        named = dict.fromkeys(argv[0] for _, argv in described.commands(knobs))
         # What a placeholder stands for is not known yet.
         return [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+
+    @classmethod
+    def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
+        """Return its commands, in the order in which they are run, with their environment."""
+        variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
+        environment = ["env", *variables] if variables else []
+        for place, argv in described.commands(knobs):
+            yield "/".join(map(str, place)), [*environment, *argv]
+
+    @classmethod
+    def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the commands that it has, and absolute paths among their arguments: `python3
+        /opt/own.py` is a program of two files."""
+        return tuple(dict.fromkeys(described.programs(knobs)))
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:

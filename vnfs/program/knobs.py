@@ -174,23 +174,34 @@ def _check_own(knobs: Mapping[str, Any]) -> None:
         raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
 
 
-def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the first word of each command, with its place in the knobs."""
-    for knob in ("command", "counters"):
-        if knobs[knob]:
-            yield (knob, 0), level_text(knobs[knob][0])
-    for knob in ("setup", "teardown"):
-        for index, argv in enumerate(knobs[knob]):
-            yield (knob, index, 0), level_text(argv[0])
-    if "command" in knobs["ready"]:
-        yield ("ready", "command", 0), level_text(knobs["ready"]["command"][0])
+def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """Yield the words of each command, with its place in the knobs, in the order in which they are
+    run."""
+    stated: dict[tuple[str | int, ...], Any] = {
+        **{("setup", index): argv for index, argv in enumerate(knobs["setup"])},
+        ("command",): knobs["command"],
+        ("ready", "command"): knobs["ready"].get("command"),
+        ("counters",): knobs["counters"],
+        **{("teardown", index): argv for index, argv in enumerate(knobs["teardown"])},
+    }
+    for place, argv in stated.items():
+        if argv:
+            yield place, list(map(level_text, argv))
+
+
+def programs(knobs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of its programs: the first word of each command, and further words that are
+    absolute paths. What a placeholder stands for is not known yet."""
+    for _, (name, *arguments) in commands(knobs):
+        paths = (word for word in arguments if word.startswith("/"))
+        yield from (word for word in (name, *paths) if "{{" not in word)
 
 
 def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     """Yield the places in the knobs of paths that are relative to the workflow."""
-    for place, command in commands(knobs):
-        if "/" in command and not command.startswith("/"):
-            yield place
+    for place, (name, *_) in commands(knobs):
+        if "/" in name and not name.startswith("/"):
+            yield (*place, 0)
     for name, content in knobs["files"].items():
         if isinstance(content, str):
             yield ("files", name)

@@ -56,6 +56,8 @@ def test_paths_start_at_the_workflow(tmp_path: Path) -> None:
     found = scenario.chain.functions[0].knobs
     assert found["command"] == [str(tmp_path / "own.sh"), "data.bin"]
     assert found["files"] == {"data.bin": str(tmp_path / "data.bin"), "x": ["one"]}
+    assert scenario.chain.functions[0].knobs_as_written["files"] == knobs["files"]
+    assert scenario.chain.functions[0].knobs_as_written["command"] == knobs["command"]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,9 @@ def test_paths_start_at_the_workflow(tmp_path: Path) -> None:
         ({"command": ["x"], "ready": {"port": 1, "output": "x"}}, "ready", "at most 1 key"),
         ({"command": ["x"], "files": {"a": "absent"}}, "files/a", "there is no file"),
         ({"command": ["./absent"]}, "command/0", "there is no file"),
+        ({"command": ["../"]}, "command/0", "no regular file"),
+        ({"command": ["x"], "files": {"a": "/dev/null"}}, "files/a", "no regular file"),
+        ({"command": ["x"], "files": {"a": "x" * 300}}, "files/a", "File name too long"),
         ({**SHAPER, "values": {"rate": 0}}, "values/rate", "must be at least 1"),
         ({**SHAPER, "values": {"rte": 1}}, "values/rte", "'rte' is not known here"),
         ({**SHAPER, "schema": {"rate": {"type": "number"}}}, "", "'rate' is missing"),
