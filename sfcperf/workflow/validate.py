@@ -217,7 +217,9 @@ def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
             message = f"the key {_shortened(key)!r} is not known here"
             # To look for similar keys takes long, and nobody sees the later ones.
             similar = did_you_mean(_shortened(key), known) if number < MOST else None
-            yield SchemaViolation((*error.absolute_path, key), message, listing(known), similar)
+            about = error.schema.get("description")
+            allowed = f"{listing(known)}: {about}" if about else listing(known)
+            yield SchemaViolation((*error.absolute_path, key), message, allowed, similar)
 
 
 def _missing_keys(error: Failure) -> Iterator[SchemaViolation]:

@@ -40,6 +40,15 @@ def test_the_example_measures_both_programs(tmp_path: Path) -> None:
         assert trial["deployment"]["traversal"]["data_planes"] == {"wire-1": proven}
 
 
+def test_what_init_writes_runs_at_once(tmp_path: Path) -> None:
+    assert ended([SFCPERF, "init", tmp_path, "--kind", "program"], timeout_s=60).returncode == 0
+    changes = {**SHORT, "probes.0.count": 5, "probes.1.duration_s": 1}
+    folder = run_folder(tmp_path / "workflow.json", tmp_path / "results", changes, timeout_s=120)
+    for trial in _trials(folder):
+        assert trial["status"] == "valid", trial["reasons"]
+        assert trial["deployment"]["traversal"]["data_planes"] == {"my-vnf-1": "process"}
+
+
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run whose program is a script beside the workflow."""

@@ -74,10 +74,8 @@ def _command(name: str) -> Requirement:
     """Require a command of the search path, or an executable file."""
     if "/" not in name:
         return tool(name, name, remedy="install the package that has it, or give its path")
-    executable = os.access(name, os.X_OK) and os.path.isfile(name)  # noqa: PTH113
-    return Requirement(
-        name,
-        executable,
-        name if executable else "there is no such file, or it is not executable",
-        "" if executable else f"`chmod +x {name}`, if the file is there",
-    )
+    if not os.path.isfile(name):  # noqa: PTH113
+        return Requirement(name, False, "there is no such file", "correct the path")
+    if not os.access(name, os.X_OK):
+        return Requirement(name, False, "it is not executable", f"`chmod +x {name}`")
+    return Requirement(name, True, name)

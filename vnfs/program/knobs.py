@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, integer, number, object_schema, port
 from sfcperf.vnfs.program import placeholders
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.document import choices
 from sfcperf.workflow.references import level_text
 from sfcperf.workflow.validate import Validator
 
@@ -17,24 +19,38 @@ _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,47}$"
 _PATH = {"type": "string", "minLength": 1, "maxLength": 4096}
 _WORD = {"type": ["string", "number", "boolean"], "maxLength": 4096}
 """A word of a command, or a variable. `${factor}` alone has the type of its level."""
-_ARGUMENTS: Mapping[str, Any] = {"items": _WORD, "type": "array", "maxItems": 256}
+_ARGUMENTS: Mapping[str, Any] = {
+    "items": _WORD,
+    "type": "array",
+    "maxItems": 256,
+    "description": 'A command as a list of words, such as ["ip", "link", "show"].',
+}
+_SHELLS = ("&&", "||", "2>&1")
+"""Words that only a shell understands, and that no program is known to take as an argument."""
 
 
 def _command(description: str, **more: Any) -> dict[str, Any]:
-    """JSON Schema of a command with its arguments, which may be empty: there is none."""
-    return {**_ARGUMENTS, "description": description, "default": [], **more}
+    """JSON Schema of a command with its arguments. By default it is empty: there is none."""
+    about = f"{description} {_ARGUMENTS['description']}"
+    return {**_ARGUMENTS, "description": about, **(more or {"default": []})}
 
 
 def _commands(description: str) -> dict[str, Any]:
     """JSON Schema of a list of commands."""
-    return array(description, {**_ARGUMENTS, "minItems": 1}, maxItems=256, default=[])
+    about = f'{description} A list of commands: [["ip", "link", "show"]].'
+    return array(about, {**_ARGUMENTS, "minItems": 1}, maxItems=256, default=[])
 
 
-def _named(description: str, values: Mapping[str, Any], pattern: str = _NAME) -> dict[str, Any]:
-    """JSON Schema of an object with such values by name."""
+def _named(
+    description: str,
+    values: Mapping[str, Any],
+    pattern: str = _NAME,
+    names: str = "A name of letters, digits and underscores.",
+) -> dict[str, Any]:
+    """JSON Schema of an object with such values by name. `names`: the pattern in words."""
     return {
         "type": "object",
-        "propertyNames": {"pattern": pattern},
+        "propertyNames": {"pattern": pattern, "description": names},
         "additionalProperties": values,
         "maxProperties": 64,
         "description": description,
@@ -44,7 +60,7 @@ def _named(description: str, values: Mapping[str, Any], pattern: str = _NAME) ->
 
 _READY = object_schema(
     {
-        "command": {**_ARGUMENTS, "minItems": 1, "description": "A command that succeeds."},
+        "command": _command("A command that succeeds.", minItems=1),
         "port": port("A TCP or UDP port that is open."),
         "output": {**_PATH, "description": "A regular expression that its output matches."},
     },
@@ -69,7 +85,8 @@ _OWN = object_schema(
     },
     required=["type"],
     # References and patterns of a stranger's workflow would be followed when it is only looked at.
-    description="The keywords of JSON Schema that values without parts need.",
+    description="JSON Schema of one knob, with the keywords that values without parts need: "
+    '{"type": "integer", "minimum": 0, "default": 100}.',
 )
 
 PARAMETERS = object_schema(
@@ -107,8 +124,9 @@ PARAMETERS = object_schema(
             "path of a file, relative to the workflow, which is copied as it is.",
             {"anyOf": [array("Lines.", {"type": "string"}, maxItems=10_000), _PATH]},
             r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$",
+            "The name of a file, without folders: letters, digits, and . _ - after the first.",
         ),
-        "env": _named("Variables that the environment of all its commands has.", _WORD),
+        "env": _named('Variables of the environment of all its commands: {"LEVEL": 3}.', _WORD),
         "stop_signal": choice(
             "Signal that ends the program.",
             ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"],
@@ -130,7 +148,9 @@ PARAMETERS = object_schema(
             _OWN,
         ),
         "values": _named("Values of its own knobs.", _SCALAR),
-    }
+    },
+    description="Knobs that a program has of its own are declared in `schema`, and have their "
+    "values in `values`.",
 )
 
 
@@ -150,12 +170,14 @@ def check(knobs: Mapping[str, Any]) -> None:
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
     _check_own(knobs)
+    known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
+    for place, argv in commands(knobs):
+        _check_words(place, argv, known)
     if "output" in knobs["ready"]:
         try:
             re.compile(knobs["ready"]["output"])
         except re.error as error:
             raise InputError(f"not a regular expression: {error}", where="ready/output") from error
-    known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
@@ -168,10 +190,48 @@ def _check_own(knobs: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
             )
-    fitting = object_schema(knobs["schema"], required=list(knobs["schema"]))
-    for wrong in Validator(fitting).misfits(own_values(knobs)):
-        where = "/".join(map(str, ("values", *wrong.path)))
-        raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
+    for name in knobs["values"]:
+        if name not in knobs["schema"]:
+            raise InputError(
+                f"{name!r} is not declared in `schema`",
+                where=f"values/{name}",
+                **choices(name, knobs["schema"]),
+            )
+    values = own_values(knobs)
+    for name, schema in knobs["schema"].items():
+        if name not in values:
+            raise InputError(
+                f"the program's own knob {name!r} has no value",
+                where=f"schema/{name}",
+                hint=f"set it in `values`, or give it a `default` here",
+            )
+        where = f"values/{name}" if name in knobs["values"] else f"schema/{name}/default"
+        for wrong in Validator(schema).misfits(values[name]):
+            raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
+
+
+def _check_words(
+    place: tuple[str | int, ...], argv: Sequence[str], known: Collection[str]
+) -> None:
+    """Refuse a command that only a shell would understand. `known`: names of placeholders."""
+    where = "/".join(map(str, place))
+    if not argv[0].strip():
+        raise InputError("the name of the program is missing", where=f"{where}/0")
+    if "/" not in argv[0] and len(words := argv[0].split()) > 1:
+        raise InputError(
+            f"no program has the name {argv[0]!r}: each argument is a word of its own",
+            where=f"{where}/0",
+            allowed=json.dumps([*words, *argv[1:]]),
+        )
+    for index, word in enumerate(argv):
+        if word in _SHELLS or (word == "&" and index == len(argv) - 1):
+            raise InputError(
+                f"{word!r} would be an argument of the program: no shell is involved",
+                where=f"{where}/{index}",
+                hint='a shell is started by ["sh", "-c", "..."]; a program must stay in the '
+                "foreground",
+            )
+        placeholders.check_spelling(word, known, f"{where}/{index}")
 
 
 def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:

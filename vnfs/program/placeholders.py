@@ -33,6 +33,8 @@ OF_ATTACHMENT: Mapping[str, Callable[[Attachment], str]] = {
 for that."""
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
+_ALIKE = re.compile(r"\$(\w+)|\{(\w+)\}|<(\w+)>|\{\{ *(\w+) *\}\}")
+"""What people write who mean a placeholder, as a whole word of a command."""
 
 
 def check(value: Any, known: Collection[str], where: str) -> None:
@@ -46,6 +48,15 @@ def check(value: Any, known: Collection[str], where: str) -> None:
                     where="/".join(map(str, path)),
                     **choices(name, known),
                 )
+
+
+def check_spelling(word: str, known: Collection[str], where: str) -> None:
+    """Raise InputError for a word of a command that is a known placeholder in another spelling:
+    `$ingress`, `{ingress}`. No shell would replace it."""
+    match = _ALIKE.fullmatch(word)
+    name = match[match.lastindex] if match is not None and match.lastindex else ""
+    if name in known and word != f"{{{{{name}}}}}":
+        raise InputError(f"{word!r} is not a placeholder", where=where, allowed=f"{{{{{name}}}}}")
 
 
 def texts(attachment: Attachment, values: Mapping[str, Any]) -> dict[str, str]:

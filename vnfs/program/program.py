@@ -27,8 +27,12 @@ _SHOWN_LINES = 5
 _SHOWN_CHARACTERS = 500
 _MOST_OUTPUT = 1 << 20
 """So many bytes of output are searched for the line that says that a program is ready."""
-_IN_FOLDER = 'cd "$1" && shift && exec "$@"'
-"""Script that runs a command in a folder; both are its arguments."""
+MAX_FILE_BYTES = 1 << 30
+"""Largest size of each file that a command writes, also of its output: SIGXFSZ ends one that writes
+more. Without a limit, a program could fill the disk that has the results."""
+_IN_FOLDER = 'ulimit -f "$1" && cd "$2" && shift 2 && exec "$@"'
+"""Script that runs a command in a folder, with a limit of file sizes in blocks of 512 bytes; all
+three are its arguments."""
 _starts = itertools.count()
 """Numbers for names of files: each start has files of its own."""
 
@@ -223,7 +227,7 @@ class Program:
             command = self._host.program(Path(command))
         variables = [f"{name}={self._filled(text)}" for name, text in self._knobs["env"].items()]
         environment = ["env", *variables] if variables else []
-        start = ["sh", "-c", _IN_FOLDER, "sh", str(self._folder)]
+        start = ["sh", "-c", _IN_FOLDER, "sh", str(MAX_FILE_BYTES // 512), str(self._folder)]
         return [*start, *environment, command, *arguments]
 
     def _filled(self, word: Any) -> str:

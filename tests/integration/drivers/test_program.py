@@ -145,6 +145,18 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"command": ["sleep", "9"], "ready": {"command": ["false"]}, "ready_timeout_s": 0.3},
         "`false` fails",
     ),
+    "ignores-signals": (
+        {
+            "command": ["sh", "-c", "trap '' TERM INT HUP; echo deaf; while :; do sleep 0.1; done"],
+            "ready": {"port": 99},
+            "ready_timeout_s": 0.3,
+        },
+        "nothing listens at port 99; it printed: deaf",
+    ),
+    "ends-when-it-is-ready": (
+        {"command": ["sh", "-c", "echo up; exit 5"], "ready": {"output": "up"}},
+        "its program has ended with status 5; it printed: up",
+    ),
     "setup-fails": (
         {"command": ["sleep", "9"], "setup": [["true"], ["ip", "link", "add", "{{mtu}}"]]},
         "its setup command 2, `ip link add 1400`, ended with",

@@ -8,7 +8,7 @@ import pytest
 from support.network.wires import Lab, eventually
 from support.vnfs.kernel_lab import Between
 
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.vnfs.program.function import AnyProgram
 
 pytestmark = pytest.mark.root
@@ -54,6 +54,15 @@ def test_its_children_end_with_it(lab: Lab) -> None:
     pids = between.function.pids()
     between.function.stop()
     assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+
+
+def test_output_without_end_ends_it_before_the_disk_is_full(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfcperf.vnfs.program.program.MAX_FILE_BYTES", 64 << 10)
+    with pytest.raises(DeploymentError, match="ended by SIGXFSZ; it printed: .*y; y"):
+        Between(lab, AnyProgram, {"command": ["yes"], "ready": {"port": 99}})
+    assert len(_output(lab, "out")) == 64 << 10
 
 
 def test_what_it_finds_around_it(lab: Lab, tmp_path: Path) -> None:
