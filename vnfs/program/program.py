@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts.base import CompletedCommand, Host, Process
+from sfcperf.hosts.base import CompletedCommand, Host, Process, command_text
 from sfcperf.hosts.procfs import tcp_listening_ports, udp_ports
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.program import counters, placeholders
@@ -178,9 +178,7 @@ class Program:
 
     def _failure(self, message: str, hint: str | None = None) -> DeploymentError:
         """Return the error that this instance did not start."""
-        # In a namespace, the host has the name of the instance, which once is enough.
-        where = None if self._host.name == self._name else self._host.name
-        return DeploymentError(f"{self._name}: {message}", where=where, hint=hint)
+        return DeploymentError(f"{self._name}: {message}", where=self._host.name, hint=hint)
 
     def _is_ready(self) -> bool:
         ready = self._knobs["ready"]
@@ -235,7 +233,7 @@ class Program:
         return placeholders.filled(level_text(word), self._texts)
 
     def _shown(self, argv: Sequence[Any]) -> str:
-        return " ".join(map(self._filled, argv))
+        return command_text(map(self._filled, argv))
 
     def _printed(self) -> str:
         """Return what it has printed so far."""
