@@ -59,12 +59,12 @@ class Attachment:
     """MTU of the interfaces, bytes."""
     outputs: Path
     """An existing folder on the machine that runs sfcperf, for what the function's tools print
-    (`Host.spawn` writes there)."""
+    (`Host.spawn` writes there). The drivers of this tree keep it in the results."""
     management: Management | None = None
     """Where the function is managed; None where the infrastructure has no such place."""
-    kept: Path | None = None
-    """A folder in the results for files of the function that outlive the deployment. It need not
-    exist yet. None: there is no such folder."""
+    scratch: Path | None = None
+    """An existing folder beside it that goes with the deployment, for output that is too large to
+    keep; None: there is none."""
     run_id: str = ""
     """The run, for what the function tells others; empty if there is none."""
     services: Mapping[str, str] = field(default_factory=dict)
@@ -155,7 +155,8 @@ class RunningFunction(ABC):
 
 
 class NetworkFunction(Plugin, ABC):
-    """A VNF type. Its folder holds its TOSCA descriptor `vnfd.yaml`, its data plane and a README.
+    """A VNF type. Its folder holds its data plane, a README and, if it has one, its TOSCA
+    descriptor `vnfd.yaml`.
 
     A driver gives the function a host whose interfaces are attached to an SFF, and the function
     starts its data plane there. It knows neither the driver nor the chain.
@@ -189,11 +190,18 @@ class NetworkFunction(Plugin, ABC):
     """For a type whose `kernel_path` is False: whether packets in plain IP pass the tc hooks all
     the same, because the type leaves plain IP to the kernel."""
     folder: ClassVar[Path]
-    """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
+    """Where the data plane and `vnfd.yaml` are: the folder of the module that defines the class."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.folder = Path(getfile(cls)).resolve().parent
+
+    @classmethod
+    def own_descriptor(cls) -> Path | None:
+        """Return its TOSCA descriptor; None if it has none: then an instance has the default
+        resources unless the workflow sets others."""
+        path = cls.folder / "vnfd.yaml"
+        return path if path.is_file() else None
 
     @classmethod
     @abstractmethod

@@ -33,7 +33,7 @@ class Vnf:
 
     type: str
     vnfd: Path | None
-    """Its descriptor; None: that of its type."""
+    """Its descriptor; None: that of its type, if that has one."""
     node: str | None
     """Node of its SFs, unless the chain names another one; None: the node of the chain."""
     resources: Resources

@@ -85,7 +85,7 @@ class FunctionSpec:
     knobs: Mapping[str, Any]
     """Parameters of the VNF, validated against its type's, defaults filled in."""
     vnfd: Path | None
-    """TOSCA descriptor; None: the type's own `vnfd.yaml`."""
+    """TOSCA descriptor; None: the type's own, if it has one."""
     files: Mapping[pointer.Path, str] = field(default_factory=dict)
     """Place in the knobs of each file that they name, by an absolute path -> the path as the
     workflow has it."""

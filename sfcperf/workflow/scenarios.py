@@ -148,9 +148,9 @@ class _Builder:
                     raise InputError("this file does not come with the workflow")
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
-            elif len(sizes) < 2:
+            elif len(sizes) < 2 and (own := plugins.load("vnf", type_name).own_descriptor()):
                 # The descriptor of its type is needed only for a size that the workflow lacks.
-                descriptor = read_descriptor(plugins.load("vnf", type_name).folder / "vnfd.yaml")
+                descriptor = read_descriptor(own)
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)

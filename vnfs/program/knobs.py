@@ -203,16 +203,14 @@ def _check_own(knobs: Mapping[str, Any]) -> None:
             raise InputError(
                 f"the program's own knob {name!r} has no value",
                 where=f"schema/{name}",
-                hint=f"set it in `values`, or give it a `default` here",
+                hint="set it in `values`, or give it a `default` here",
             )
         where = f"values/{name}" if name in knobs["values"] else f"schema/{name}/default"
         for wrong in Validator(schema).misfits(values[name]):
             raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
 
 
-def _check_words(
-    place: tuple[str | int, ...], argv: Sequence[str], known: Collection[str]
-) -> None:
+def _check_words(place: tuple[str | int, ...], argv: Sequence[str], known: Collection[str]) -> None:
     """Refuse a command that only a shell would understand. `known`: names of placeholders."""
     where = "/".join(map(str, place))
     if not argv[0].strip():

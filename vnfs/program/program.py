@@ -46,9 +46,8 @@ class Program:
         self._knobs = knobs
         self._texts = placeholders.texts(attachment, own_values(knobs))
         self._folder = host.workdir / f"program-{attachment.name}"
-        outputs = attachment.kept or attachment.outputs
         self._outputs = [
-            outputs / f"{attachment.name}-{number}.{kind}"
+            attachment.outputs / f"{attachment.name}-{number}.{kind}"
             for number in [next(_starts)]
             for kind in ("out", "err")
         ]
@@ -80,8 +79,6 @@ class Program:
         MeasurementError if the host is gone."""
         if not self._knobs["command"]:
             return
-        for output in self._outputs:
-            output.parent.mkdir(parents=True, exist_ok=True)
         stdout, stderr = self._outputs
         argv = self._argv(self._knobs["command"])
         self._process = self._host.spawn(argv, stdout=stdout, stderr=stderr)

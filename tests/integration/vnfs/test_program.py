@@ -60,7 +60,7 @@ def test_output_without_end_ends_it_before_the_disk_is_full(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sfcperf.vnfs.program.program.MAX_FILE_BYTES", 64 << 10)
-    with pytest.raises(DeploymentError, match="ended by SIGXFSZ; it printed: .*y; y"):
+    with pytest.raises(DeploymentError, match=r"ended by SIGXFSZ; it printed: .*y; y"):
         Between(lab, AnyProgram, {"command": ["yes"], "ready": {"port": 99}})
     assert len(_output(lab, "out")) == 64 << 10
 
