@@ -234,8 +234,8 @@ class NetworkFunction(Plugin, ABC):
 
     @classmethod
     def files(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str | int, ...]]:
-        """Places in the knobs, as keys and indices, of files that come with the workflow. Their
-        relative paths start at its folder, and are absolute in all other calls."""
+        """Places in the knobs, as keys and indices, of files and folders that come with the
+        workflow. Their relative paths start at its folder, and are absolute in all other calls."""
         return ()
 
     @classmethod

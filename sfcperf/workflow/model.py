@@ -87,14 +87,21 @@ class FunctionSpec:
     vnfd: Path | None
     """TOSCA descriptor; None: the type's own, if it has one."""
     files: Mapping[pointer.Path, str] = field(default_factory=dict)
-    """Place in the knobs of each file that they name, by an absolute path -> the path as the
-    workflow has it."""
+    """Place in the knobs of each file or folder that they name, by an absolute path -> the path as
+    the workflow has it."""
 
     @property
     def located(self) -> dict[str, Path]:
-        """Files that its knobs name: path as the workflow has it -> file."""
-        found = ((path, pointer.value_at(self.knobs, at)) for at, path in self.files.items())
-        return {path: Path(file) for path, file in found}
+        """Files that its knobs name, and those in folders that they name: path as the workflow has
+        it -> file."""
+        found: dict[str, Path] = {}
+        for place, path in self.files.items():
+            file = Path(pointer.value_at(self.knobs, place))
+            inside = sorted(each for each in file.rglob("*") if each.is_file())
+            found |= {f"{path}/{each.relative_to(file)}": each for each in inside}
+            if not file.is_dir():
+                found[path] = file
+        return found
 
     @property
     def knobs_as_written(self) -> Mapping[str, Any]:

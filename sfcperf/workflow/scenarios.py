@@ -218,7 +218,7 @@ class _Builder:
 
 
 def _file_problem(file: Path, within: Path | None) -> str | None:
-    """Say why a workflow cannot have this file; None if it can. Nothing is opened."""
+    """Say why a workflow cannot have this file or folder; None if it can. Nothing is opened."""
     try:
         if within is not None and not file.resolve().is_relative_to(within):
             return "this file does not come with the workflow"
@@ -227,7 +227,7 @@ def _file_problem(file: Path, within: Path | None) -> str | None:
         return f"there is no file {file}"
     except OSError as error:
         return f"this file cannot be read: {error.strerror}"
-    if not stat.S_ISREG(found.st_mode):
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         return f"this is no regular file: {file}"
     if found.st_size > MAX_FILE_BYTES:
         return f"the file {file} has more than {MAX_FILE_BYTES >> 30} GiB"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -169,6 +170,7 @@ def check(knobs: Mapping[str, Any]) -> None:
             )
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
+    _check_folders(knobs)
     _check_own(knobs)
     known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
     for place, argv in commands(knobs):
@@ -181,6 +183,17 @@ def check(knobs: Mapping[str, Any]) -> None:
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
+
+
+def _check_folders(knobs: Mapping[str, Any]) -> None:
+    """Refuse folders in place of files."""
+    paths = {(*place, 0): argv[0] for place, argv in commands(knobs) if "/" in argv[0]}
+    paths |= {("files", name): path for name, path in knobs["files"].items()}
+    for place, path in paths.items():
+        # Unlike Path.is_dir, this raises nothing for a name that is too long.
+        if isinstance(path, str) and os.path.isdir(path):  # noqa: PTH112
+            where = "/".join(map(str, place))
+            raise InputError(f"{path} is a folder", where=where, allowed="a file")
 
 
 def _check_own(knobs: Mapping[str, Any]) -> None:

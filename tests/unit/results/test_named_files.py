@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.records.scenarios import scenario
 
 from sfcperf.errors import InputError
 from sfcperf.results.provenance import check_files, keep_files, programs_of
@@ -38,6 +40,20 @@ def test_small_files_are_copied(tmp_path: Path) -> None:
 def test_without_files_there_is_no_folder(tmp_path: Path) -> None:
     assert keep_files(tmp_path / "files", {}) == []
     assert not (tmp_path / "files").exists()
+
+
+def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
+    for name in ("image/index.json", "image/blobs/sha256/0"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    [function] = scenario(["router"]).chain.functions
+    knobs = {"image": str(tmp_path / "image")}
+    named = replace(function, knobs=knobs, files={("image",): "../image"})
+    assert {path: str(file.relative_to(tmp_path)) for path, file in named.located.items()} == {
+        "../image/index.json": "image/index.json",
+        "../image/blobs/sha256/0": "image/blobs/sha256/0",
+    }
+    assert named.knobs_as_written == {"image": "../image"}
 
 
 @pytest.mark.parametrize("name", ["fifo", "/dev/zero", "/proc/self/pagemap", "/proc/kmsg", "none"])
