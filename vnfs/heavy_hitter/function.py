@@ -171,7 +171,8 @@ def _ready(
         options += ["--spec", host.program(SPEC)]
     if attachment.vcpus:
         options += ["--cpus", ",".join(map(str, attachment.vcpus))]
-    output = attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
+    folder = attachment.scratch or attachment.outputs
+    output = folder / f"{attachment.name}-{next(_starts)}.windows.jsonl"
     running = kind.launch(attachment.name, host, options, int(knobs["threshold"]), output)
     with kernel_forwarding.all_or_nothing(running):
         running.wait_ready()

@@ -233,9 +233,7 @@ def _spawn(
     if broker is None:
         # To standard output, which comes to a file on the machine that runs sfcperf.
         options += ["--records", "-"]
-        folder = attachment.kept or attachment.outputs
-        folder.mkdir(parents=True, exist_ok=True)
-        stdout = folder / f"{attachment.name}-{next(_runs)}.records.jsonl"
+        stdout = attachment.outputs / f"{attachment.name}-{next(_runs)}.records.jsonl"
     else:
         brokers, topic = broker
         options += ["--brokers", brokers, *(["--topic", topic] if topic else [])]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sfcperf.environment.tools import tool
@@ -14,8 +16,10 @@ from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
 from sfcperf.vnfs.program import container
 from sfcperf.vnfs.program import knobs as described
+from sfcperf.vnfs.program.image import read
 from sfcperf.vnfs.program.routed import Routed
 from sfcperf.vnfs.program.unrouted import Unrouted
+from sfcperf.workflow.references import level_text
 
 
 class AnyProgram(NetworkFunction):
@@ -32,12 +36,36 @@ class AnyProgram(NetworkFunction):
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require `ip`, `sysctl`, the commands that the program has, and what its image needs."""
-        named = dict.fromkeys(command for _, command in described.commands(knobs))
+        named = dict.fromkeys(argv[0] for _, argv in described.commands_outside(knobs))
         # What a placeholder stands for is not known yet.
         needs = [*requirements(), *(_command(name) for name in named if "{{" not in name)]
         if knobs["image"]:
             needs += container.requirements(knobs)
         return needs
+
+    @classmethod
+    def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
+        """Return its commands, in the order in which they are run, with their environment."""
+        variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
+        environment = ["env", *variables] if variables else []
+        for place, argv in described.commands(knobs):
+            yield "/".join(map(str, place)), [*environment, *argv]
+
+    @classmethod
+    def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the commands that it has, and absolute paths among their arguments: `python3
+        /opt/own.py` is a program of two files. For an image, also what unpacks and runs it."""
+        runtime = container.TOOLS if knobs["image"] else ()
+        return tuple(dict.fromkeys((*described.programs(knobs), *runtime)))
+
+    @classmethod
+    def contents(cls, knobs: Mapping[str, Any]) -> Iterable[str]:
+        """Return which image it has, and what runs in it if the knobs do not say so."""
+        if not knobs["image"]:
+            return
+        image = read(Path(knobs["image"]), knobs["image_name"])
+        own = "" if knobs["command"] else f", runs {shlex.join(image.command)}"
+        yield f"image {image.digest}, {image.architecture}{own}"
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -102,10 +130,8 @@ def _command(name: str) -> Requirement:
     """Require a command of the search path, or an executable file."""
     if "/" not in name:
         return tool(name, name, remedy="install the package that has it, or give its path")
-    executable = os.access(name, os.X_OK) and os.path.isfile(name)  # noqa: PTH113
-    return Requirement(
-        name,
-        executable,
-        name if executable else "there is no such file, or it is not executable",
-        "" if executable else f"`chmod +x {name}`, if the file is there",
-    )
+    if not os.path.isfile(name):  # noqa: PTH113
+        return Requirement(name, False, "there is no such file", "correct the path")
+    if not os.access(name, os.X_OK):
+        return Requirement(name, False, "it is not executable", f"`chmod +x {name}`")
+    return Requirement(name, True, name)

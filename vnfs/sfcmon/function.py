@@ -150,4 +150,5 @@ def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) ->
 
 def _output(attachment: Attachment) -> Path:
     """Return a file for the windows of an instance. Each call returns a new name."""
-    return attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
+    folder = attachment.scratch or attachment.outputs
+    return folder / f"{attachment.name}-{next(_starts)}.windows.jsonl"
