@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import FlowReporter, RuleInterface, ServiceFunction
+from sfcperf.management.deployment import (
+    FlowReporter,
+    Redirection,
+    RuleInterface,
+    ServiceFunction,
+)
 from sfcperf.plugins import Plugin, Requirement, commands
 from sfcperf.workflow.model import FunctionSpec
 
@@ -126,6 +131,7 @@ class RunningFunction(ABC):
         vcpus: tuple[int, ...],
         *,
         nsh_aware: bool = False,
+        redirection: Redirection | None = None,
     ) -> ServiceFunction:
         """Describe the function for the driver's Deployment. `spec` is its part of the workflow;
         `nsh_aware` says whether it gets NSH packets here; the others are as in ServiceFunction."""
@@ -145,6 +151,7 @@ class RunningFunction(ABC):
             rule_interface=self.rule_interface(),
             data_plane_pids=self.data_plane_pids(),
             hides_packets=self.hides_packets,
+            redirection=redirection,
         )
 
     @abstractmethod
@@ -234,6 +241,12 @@ class NetworkFunction(Plugin, ABC):
         """Whether a type that is not NSH-aware, with two interfaces, is a bump in the wire: frames
         reach it addressed to the endpoint beyond it, and leave as they came."""
         return False
+
+    @classmethod
+    def redirection(cls, knobs: Mapping[str, Any]) -> Redirection | None:
+        """Which connections the function ends, so that it sends packets of its own; None: none. The
+        knobs have passed `check`."""
+        return None
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:

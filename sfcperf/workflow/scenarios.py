@@ -113,6 +113,7 @@ class _Builder:
         probes = tuple(_with_matched_port(probe, chain.match.destination_port) for probe in probes)
         chains.check_reachable(chain, client, server, topology, report)
         chains.check_classified(chain, client, server, probes, report)
+        chains.check_redirections(chain, report)
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(
             scenario_id,

@@ -8,11 +8,15 @@ from typing import Any
 
 from sfcperf.environment.tools import tool
 from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import Redirection
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
+from sfcperf.vnfs.nftables import Table
 from sfcperf.vnfs.program import knobs as described
+from sfcperf.vnfs.program import redirect
 from sfcperf.vnfs.program.bridged import Bridged
+from sfcperf.vnfs.program.proxied import Proxied
 from sfcperf.vnfs.program.routed import Routed
 
 
@@ -27,10 +31,11 @@ class AnyProgram(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """Require `ip`, `sysctl`, and the commands that the program has."""
+        """Require `ip`, `sysctl`, for a proxy `nft`, and the commands that the program has."""
         named = dict.fromkeys(command for _, command in described.commands(knobs))
+        rules = Table.requirements() if knobs["attach"] == "proxy" else []
         # What a placeholder stands for is not known yet.
-        return [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+        return [*requirements(), *rules, *(_command(name) for name in named if "{{" not in name)]
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -44,6 +49,11 @@ class AnyProgram(NetworkFunction):
         return described.files(knobs)
 
     @classmethod
+    def redirection(cls, knobs: Mapping[str, Any]) -> Redirection | None:
+        """Return the connections that a program ends that is attached as `proxy`."""
+        return redirect.redirection(knobs["redirect"]) if knobs["attach"] == "proxy" else None
+
+    @classmethod
     def inline(cls, knobs: Mapping[str, Any]) -> bool:
         """Whether the program is attached `bridged`."""
         return bool(knobs["attach"] == "bridged")
@@ -52,7 +62,14 @@ class AnyProgram(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Run the setup commands, start the program, and return when it is ready. Raises
         DeploymentError with its last lines of output."""
-        return (Bridged if cls.inline(knobs) else Routed).launch(host, attachment, knobs)
+        return _ATTACHED[knobs["attach"]].launch(host, attachment, knobs)
+
+
+_ATTACHED: Mapping[str, type[Bridged | Routed]] = {
+    "routed": Routed,
+    "bridged": Bridged,
+    "proxy": Proxied,
+}
 
 
 def _command(name: str) -> Requirement:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, integer, number, object_schema, port
-from sfcperf.vnfs.program import placeholders
+from sfcperf.vnfs.program import placeholders, redirect
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.references import level_text
 from sfcperf.workflow.validate import Validator
@@ -77,8 +77,10 @@ PARAMETERS = object_schema(
         "attach": choice(
             "How packets cross. `routed`: the kernel forwards IPv4 between the two interfaces, "
             "as for a router. `bridged`: the interfaces have no addresses, and the program, or a "
-            "bridge of the setup commands, moves frames from one to the other.",
-            ["routed", "bridged"],
+            "bridge of the setup commands, moves frames from one to the other. `proxy`: the "
+            "program ends the connections that `redirect` names, and opens its own; other packets "
+            "cross as with `routed`.",
+            ["routed", "bridged", "proxy"],
             default="routed",
         ),
         "command": _command(
@@ -86,6 +88,7 @@ PARAMETERS = object_schema(
             "name with a slash is a path, which is relative to the workflow. Without it, the setup "
             "commands do all."
         ),
+        "redirect": redirect.REDIRECT,
         "setup": _commands(
             "Commands that run before the program, in this order; all must succeed."
         ),
@@ -149,22 +152,25 @@ def check(knobs: Mapping[str, Any]) -> None:
             )
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
-    _check_own(knobs)
+    redirect.check(knobs)
+    reserved = {*placeholders.OF_ATTACHMENT, *redirect.own_placeholders(knobs)}
+    _check_own(knobs, reserved)
     if "output" in knobs["ready"]:
         try:
             re.compile(knobs["ready"]["output"])
         except re.error as error:
             raise InputError(f"not a regular expression: {error}", where="ready/output") from error
-    known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
+    known = [*reserved, *knobs["schema"]]
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
 
 
-def _check_own(knobs: Mapping[str, Any]) -> None:
-    """Refuse wrong schemas of the program's own knobs, and values that do not fit them."""
+def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
+    """Refuse wrong schemas of the program's own knobs, reserved names, and values that do not fit
+    the schemas."""
     for name in knobs["schema"]:
-        if name in placeholders.OF_ATTACHMENT:
+        if name in reserved:
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
             )

@@ -84,6 +84,12 @@ def check(scenario: Scenario, config: Config) -> None:
                 where=f"/vnfs/{spec.vnf}/knobs",
                 hint="only the local driver has functions without addresses",
             )
+        if _type(spec).redirection(spec.knobs):
+            raise WorkflowError(
+                f"{spec.name} ends connections, which this driver cannot prove",
+                where=f"/vnfs/{spec.vnf}/knobs",
+                hint="only the local driver opens connections from client to server",
+            )
     if config.overlay:
         if scenario.chain.encapsulation not in ("auto", "nsh-eth"):
             raise WorkflowError(
