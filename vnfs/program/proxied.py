@@ -11,6 +11,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.nftables import Table
 from sfcperf.vnfs.program import redirect
+from sfcperf.vnfs.program.frames import Frames
 from sfcperf.vnfs.program.routed import Routed
 
 TABLE = "sfcperf-proxy"
@@ -46,6 +47,7 @@ class Proxied(Routed):
             "ready": knobs["ready"] or {"port": listen},
         }
         super().__init__(host, attachment, {**knobs, **more})
+        self._frames = Frames(host, attachment.interfaces)
         self._transparent = bool(knobs["redirect"]["transparent"])
         body = transparent_rules if self._transparent else translating_rules
         self._engine = Table(host, TABLE, body(attachment, knobs["redirect"], listen))
@@ -75,10 +77,16 @@ class Proxied(Routed):
         )
 
     def counters(self) -> Mapping[str, int]:
-        """Return the counters of kernel forwarding, of packets that are not for the program;
-        `connections` that were redirected (with `transparent` and UDP: datagrams); and those that
-        the program's command prints. Raises MeasurementError."""
-        return {**self._engine.counters(), **super().counters()}
+        """Return packets since the start at both interfaces, those of the program and those that
+        the kernel forwards: `received`, `forwarded` (sent) and `dropped` by the interfaces;
+        `connections` that were redirected (with `transparent` and UDP: datagrams); and what the
+        program's command prints, in place of these where names are equal. Raises
+        MeasurementError."""
+        return {
+            **self._frames.counters(),
+            **self._engine.counters(),
+            **self._program.counters(),
+        }
 
     def take_away(self) -> None:
         """End the program, and remove the redirection."""

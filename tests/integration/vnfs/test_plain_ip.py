@@ -136,6 +136,7 @@ def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterato
         else:
             inside = lab.host("vnf")
             host = RemoteLike(inside) if request.param == "remote-like" else inside
+        ip("-n", _space(inside), "link", "set", "lo", "up")
         manager = lab.host("manager")
         lab.join((manager, "eth0"), (inside, "mgmt0"))
         client, ingress = lab.join((lab.host("client"), "eth0"), (inside, "in0"))
