@@ -94,7 +94,8 @@ class Row:
             "excess": lambda: median(self.values) - median(self.peer_values),
             "ratio": lambda: (self.ratio or (inf,))[0],
         }[self.budget.of]()
-        return self.budget.low <= judged <= self.budget.high
+        # Of NumPy's numbers it would be NumPy's, which is no bool of JSON.
+        return bool(self.budget.low <= judged <= self.budget.high)
 
     @property
     def is_missed(self) -> bool:

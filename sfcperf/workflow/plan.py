@@ -31,8 +31,9 @@ from sfcperf.workflow.variants import LEVEL
 DEPLOY_S = 0.7
 """Time to deploy, prove and tear down a scenario without service functions."""
 DEPLOY_FUNCTION_S = 0.15
-"""Further time for each service function. If its data plane is a process, its proof takes 0.2 s
-more, which is not estimated."""
+"""Further time to deploy each service function."""
+PROVE_FUNCTION_S = 0.2
+"""Time to prove its data plane. Of one in the kernel it takes less."""
 TRIAL_S = 0.3
 """Time of a trial besides its measurement: health, counters, monitors, servers, the record on
 disk."""
@@ -208,7 +209,7 @@ def trial_s(trial: PlannedTrial) -> float:
 
 def deploy_s(scenario: Scenario) -> float:
     """Estimated duration of deploying and tearing down a scenario, seconds."""
-    return DEPLOY_S + DEPLOY_FUNCTION_S * len(scenario.chain.functions)
+    return DEPLOY_S + (DEPLOY_FUNCTION_S + PROVE_FUNCTION_S) * len(scenario.chain.functions)
 
 
 def trial_group_s(group: TrialGroup) -> float:
