@@ -70,7 +70,7 @@ def prove(
 ) -> DataPlanes:
     """Check the data planes of functions on a path that is proven. A packet that is lost now says
     nothing about them. It takes at least STOPPED_S for each function whose data plane is a process,
-    and for each port that is redirected. `ends`: None if no function redirects. Raises
+    and for each port that is redirected. `ends`: None where the driver opens no connections. Raises
     DeploymentError if a process does not stop, and MeasurementError if it has ended, or if counters
     cannot be read."""
     if not functions:
@@ -90,7 +90,7 @@ def prove(
         if (rose := _forwarded(function) - count) < arrived
     ]
     for function in functions:
-        if function.redirection is not None and ends is not None:
+        if function.redirection is not None:
             problems += _of_connections(function, function.redirection, ends)
         elif function.data_plane_pids:
             with _stopped(function):
@@ -110,9 +110,12 @@ def _method(function: ServiceFunction) -> str:
 
 
 def _of_connections(
-    function: ServiceFunction, redirection: Redirection, ends: Ends
+    function: ServiceFunction, redirection: Redirection, ends: Ends | None
 ) -> Iterator[str]:
     """Yield what contradicts that the function ends the connections of its redirection."""
+    if ends is None:
+        yield f"{function.name} ends connections, and this driver opens none to prove that"
+        return
     for port in redirection.ports:
         what = f"{function.name}, {redirection.protocol} port {port}"
         started = time.monotonic()

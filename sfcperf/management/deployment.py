@@ -206,7 +206,8 @@ class Hop:
 class Redirection:
     """What a function that ends connections takes out of the packets of its chain: all connections
     (TCP) or datagrams (UDP) from the client to some ports of the server. It opens connections of
-    its own to the server. All other packets are forwarded."""
+    its own to the server. All other packets are forwarded. Its counter `connections` rises with
+    what is redirected."""
 
     protocol: Literal["tcp", "udp"]
     ports: tuple[int, ...]

@@ -265,6 +265,20 @@ def _check_probe(
         )
 
 
+def port_for(probe: ProbeSpec, chain: ChainSpec) -> int | None:
+    """Return the port of the server to which a probe has to send: the one that the classifier
+    matches, or one that a function takes which ends connections of the probe's protocol. None: to
+    any."""
+    if chain.match.destination_port is not None:
+        return chain.match.destination_port
+    protocols = plugins.load("probe", probe.probe).ip_protocols(probe.parameters)
+    for function in chain.functions:
+        redirection = plugins.load("vnf", function.type).redirection(function.knobs)
+        if redirection is not None and redirection.protocol in protocols:
+            return redirection.ports[0]
+    return None
+
+
 def check_redirections(chain: ChainSpec, report: Report) -> None:
     """Report functions that end connections in a chain that does not bring them all packets of
     these and of their own, or nothing else, with which the traversal could be proven."""

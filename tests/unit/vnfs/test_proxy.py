@@ -111,13 +111,13 @@ def test_a_chain_of_nothing_else_is_refused_where_datagrams_prove_it(tmp_path: P
     assert told.value.where == "/chain/classifier/match/destination_port"
 
 
-def test_its_ports_may_be_factors(tmp_path: Path) -> None:
+def test_a_probe_goes_to_the_port_that_is_a_factor(tmp_path: Path) -> None:
+    """Not past the proxy, to a port of its own."""
     knobs = {**PROXY, "redirect": {"ports": ["${port}"]}}
-    found = [
-        scenario.chain.functions[0].knobs["redirect"]["ports"]
-        for scenario in loaded(tmp_path, knobs, factors={"port": [80, 81]}).scenarios
-    ]
-    assert found == [[80], [81]]
+    scenarios = loaded(tmp_path, knobs, factors={"port": [80, 81]}).scenarios
+    assert [scenario.probes[0].parameters["port"] for scenario in scenarios] == [80, 81]
+    [scenario] = loaded(tmp_path, UDP).scenarios
+    assert "port" not in scenario.probes[0].parameters
 
 
 def test_what_a_client_asks() -> None:
