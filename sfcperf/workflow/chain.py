@@ -275,7 +275,7 @@ def port_for(probe: ProbeSpec, chain: ChainSpec) -> int | None:
     for function in chain.functions:
         redirection = plugins.load("vnf", function.type).redirection(function.knobs)
         if redirection is not None and redirection.protocol in protocols:
-            return redirection.ports[0]
+            return int(redirection.ports[0])
     return None
 
 

@@ -13,6 +13,7 @@ from support.workflows.file import load_workflow
 from sfcperf.errors import WorkflowError
 from sfcperf.vnfs.program import redirect
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.model import Workflow
 
 PROXY = {"attach": "proxy", "command": ["x", "{{listen}}"], "redirect": {"ports": [80]}}
 UDP = {**PROXY, "redirect": {"ports": [53], "protocol": "udp"}}
@@ -23,18 +24,30 @@ def loaded(
     knobs: dict[str, Any],
     chain: dict[str, Any] | None = None,
     factors: dict[str, Any] | None = None,
-) -> Any:
+    probe: dict[str, Any] | None = None,
+) -> Workflow:
     document = {
         "sfcperf": 1,
         "name": "proxy",
         "vnfs": {"own": {"type": "program", "knobs": knobs}},
         "chain": {"functions": [{"vnf": "own"}], **(chain or {})},
         "factors": factors or {},
-        "probes": [{"probe": "httperf"}],
+        "probes": [probe or {"probe": "httperf"}],
     }
     file = folder / "workflow.json"
     file.write_text(json.dumps(document))
     return load_workflow(file)
+
+
+def refusal(
+    folder: Path,
+    knobs: dict[str, Any],
+    chain: dict[str, Any] | None = None,
+    **more: dict[str, Any],
+) -> WorkflowError:
+    with pytest.raises(WorkflowError) as caught:
+        loaded(folder, knobs, chain, **more)
+    return caught.value
 
 
 @pytest.mark.parametrize(
@@ -64,10 +77,8 @@ def loaded(
 def test_errors_point_to_their_place(
     tmp_path: Path, knobs: dict[str, Any], where: str, message: str
 ) -> None:
-    with pytest.raises(WorkflowError) as told:
-        loaded(tmp_path, knobs)
-    assert told.value.where == f"/vnfs/own/knobs/{where}".rstrip("/")
-    assert message in told.value.message
+    told = refusal(tmp_path, knobs)
+    assert (told.where, message in told.message) == (f"/vnfs/own/knobs/{where}".rstrip("/"), True)
 
 
 def _match(**match: Any) -> dict[str, Any]:
@@ -91,24 +102,22 @@ def _match(**match: Any) -> dict[str, Any]:
 def test_a_chain_around_its_connections_is_refused(
     tmp_path: Path, knobs: dict[str, Any], chain: dict[str, Any], where: str
 ) -> None:
-    with pytest.raises(WorkflowError, match="own ends connections") as told:
-        loaded(tmp_path, knobs, chain)
-    assert told.value.where == f"/chain/{where}"
+    told = refusal(tmp_path, knobs, chain)
+    assert told.where == f"/chain/{where}"
+    assert told.message.startswith("own ends connections")
 
 
 def test_a_chain_of_nothing_else_is_refused_where_datagrams_prove_it(tmp_path: Path) -> None:
     match = {"ip_proto": "tcp", "destination_port": 80}
     assert loaded(tmp_path, PROXY, _match(**match))
-    knobs = {**PROXY, "redirect": {"ports": [80], "protocol": "udp"}}
-    file = tmp_path / "workflow.json"
-    loaded(tmp_path, knobs)
-    document = json.loads(file.read_text())
-    document["chain"] |= _match(**{**match, "ip_proto": "udp"})
-    document["probes"] = [{"probe": "iperf3", "protocol": "udp"}]
-    file.write_text(json.dumps(document))
-    with pytest.raises(WorkflowError, match="takes all packets of the chain") as told:
-        load_workflow(file)
-    assert told.value.where == "/chain/classifier/match/destination_port"
+    told = refusal(
+        tmp_path,
+        {**PROXY, "redirect": {"ports": [80], "protocol": "udp"}},
+        _match(**{**match, "ip_proto": "udp"}),
+        probe={"probe": "iperf3", "protocol": "udp"},
+    )
+    assert told.where == "/chain/classifier/match/destination_port"
+    assert "takes all packets of the chain" in told.message
 
 
 def test_a_probe_goes_to_the_port_that_is_a_factor(tmp_path: Path) -> None:
