@@ -150,6 +150,8 @@ def check(knobs: Mapping[str, Any]) -> None:
             raise InputError(
                 "nothing would run", where="command", allowed="a `command`, or `setup` commands"
             )
+        if knobs["attach"] == "proxy":
+            raise InputError("nothing would take the connections", where="command")
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
     redirect.check(knobs)

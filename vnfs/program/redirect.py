@@ -57,8 +57,8 @@ REDIRECT = object_schema(
 
 
 def check(knobs: Mapping[str, Any]) -> None:
-    """Refuse a proxy without `redirect`, without a command, or whose data plane is the kernel, and
-    `redirect` for others. Raises InputError."""
+    """Refuse a proxy without `redirect`, or whose data plane is the kernel, and `redirect` for
+    others. Raises InputError."""
     proxied, redirect = knobs["attach"] == "proxy", knobs.get("redirect")
     if proxied != (redirect is not None):
         raise InputError(
@@ -70,8 +70,6 @@ def check(knobs: Mapping[str, Any]) -> None:
         )
     if redirect is None:
         return
-    if not knobs["command"]:
-        raise InputError("nothing would take the connections", where="command", allowed="a command")
     if knobs["data_plane"] == "kernel":
         raise InputError(
             "the kernel ends no connections", where="data_plane", allowed='"program", with a proxy'

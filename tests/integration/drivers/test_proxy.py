@@ -151,6 +151,7 @@ def test_dns(driver: LocalDriver, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dataplane", ["ebpf"], indirect=True)
 @pytest.mark.parametrize("knobs", [WEB["haproxy"], DNS], ids=["tcp", "udp"])
+@pytest.mark.gate_runs(1)
 def test_a_missing_redirection_is_told(driver: LocalDriver, knobs: dict[str, Any]) -> None:
     """The kernel then forwards, and client and server notice nothing."""
     chain = scenario(["program"], knobs=knobs)
