@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from _runner.row import Row, header, line
+from sfcperf.errors import EnvironmentLacks
 
 Side = TypeVar("Side", bound=Hashable)
 Reading = TypeVar("Reading")
@@ -112,7 +113,7 @@ class Benchmark:
                 print(row.text(self._name, took_s), flush=True)
                 yield row, took_s
                 begin_s = time.monotonic()
-        except Skipped as reason:
+        except (Skipped, EnvironmentLacks) as reason:
             print(line(self._name, ("",) * 4 + ("skipped", ""), str(reason)), flush=True)
 
     def _parser(self) -> argparse.ArgumentParser:
