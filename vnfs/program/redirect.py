@@ -52,14 +52,16 @@ REDIRECT = object_schema(
         },
     },
     required=["ports"],
+    type=["object", "null"],
     description="Which connections the program ends; for `attach: proxy`, which needs it.",
+    default=None,
 )
 
 
 def check(knobs: Mapping[str, Any]) -> None:
     """Refuse a proxy without `redirect`, or whose data plane is the kernel, and `redirect` for
     others. Raises InputError."""
-    proxied, redirect = knobs["attach"] == "proxy", knobs.get("redirect")
+    proxied, redirect = knobs["attach"] == "proxy", knobs["redirect"]
     if proxied != (redirect is not None):
         raise InputError(
             "attach is proxy, and nothing says which connections the program ends"
@@ -87,7 +89,7 @@ def check(knobs: Mapping[str, Any]) -> None:
 
 def own_placeholders(knobs: Mapping[str, Any]) -> dict[str, int]:
     """Placeholder that only proxies have -> its value: the port at which the program listens."""
-    redirect = knobs.get("redirect")
+    redirect = knobs["redirect"]
     return {} if redirect is None else {LISTEN: redirect.get("listen", redirect["ports"][0])}
 
 
