@@ -180,7 +180,7 @@ class _Builder:
             holder[place[-1]] = str(file)
             if self._within is not None and not file.resolve().is_relative_to(self._within):
                 report((*path, *place), "this file does not come with the workflow")
-            elif not file.is_file():
+            elif not file.exists():
                 report((*path, *place), f"there is no file {file}")
 
     def _section(

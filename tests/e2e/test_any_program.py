@@ -14,11 +14,13 @@ from support.command import SFCPERF, run_folder, spawn
 from support.ended import ended
 from support.local import left_by, small_workflow
 from support.network.wires import eventually
+from support.vnfs.images import image
 
 pytestmark = pytest.mark.root
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EXAMPLE = EXAMPLES / "any-program" / "bridge-or-socat.json"
+IMAGE_EXAMPLE = EXAMPLES / "container-image"
 LINES = 40
 SHORT = {"design.rounds": 1, "design.warmup_rounds": 0, "publish": []}
 
@@ -81,6 +83,28 @@ def test_traffic_past_a_proxy_is_no_result(tmp_path: Path) -> None:
     assert "the measured traffic was not redirected to haproxy-1" in trial["reasons"][0]
 
 
+@pytest.mark.parametrize("script", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) -> None:
+    """The script downloads packages, so that the gate uses an image of what is installed."""
+    folder = Path(shutil.copytree(IMAGE_EXAMPLE, tmp_path / "example"))
+    workflow, tar = folder / "wire.json", folder / "socat.tar"
+    assert len(workflow.read_text().splitlines()) <= LINES
+    if script:
+        subprocess.run([folder / "build.sh"], check=True, capture_output=True)
+    else:
+        layout = image(tmp_path / "layout", programs=["socat"])
+        subprocess.run(["tar", "-C", layout, "-cf", tar, "."], check=True)
+    run = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
+    trials = _trials(run)
+    for trial in trials:
+        deployment = trial["deployment"]
+        assert deployment["traversal"]["data_planes"] == {"wire-1": "process"}
+        facts = deployment["facts"]["functions"]["wire-1"]
+        in_image = trial["scenario"]["variant"] == "image"
+        assert ("image" in facts) == in_image
+    assert len(trials) == 4
+
+
 def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
     """What the program prints stays in the results."""
     script = tmp_path / "bin" / "limit.sh"
@@ -117,11 +141,17 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
     assert sorted(printed) == ["limited to 10000\n", "limited to 20000\n"]
 
 
-def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
-    """Not even a process that has left its parent and session."""
-    knobs = {"command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"]}
+@pytest.mark.parametrize("in_image", [False, True])
+def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path, in_image: bool) -> None:
+    """Not even a process that has left its parent and session, or a mount of a container."""
+    knobs = {
+        "command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"],
+        "data_plane": "kernel",
+        "image": str(image(tmp_path / "image")) if in_image else "",
+    }
+    mounted = Path("/proc/self/mountinfo").read_text().count("/hosts/own-1/")
     document = small_workflow(
-        vnfs={"own": {"type": "program", "knobs": {**knobs, "data_plane": "kernel"}}},
+        vnfs={"own": {"type": "program", "knobs": knobs}},
         chain={"functions": [{"vnf": "own"}]},
         probes=[{"probe": "ping", "count": 1000, "interval_s": 0.1}],
     )
@@ -136,6 +166,7 @@ def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
     assert ended([SFCPERF, "clean"], timeout_s=60).returncode == 0
     assert left_by(folder) == []
     assert _sleeping() == []
+    assert Path("/proc/self/mountinfo").read_text().count("/hosts/own-1/") == mounted
 
 
 def _sleeping() -> list[str]:

@@ -7,21 +7,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sfcperf.environment.tools import tool
+from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Redirection
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
 from sfcperf.vnfs.nftables import Table
+from sfcperf.vnfs.program import container, redirect
 from sfcperf.vnfs.program import knobs as described
-from sfcperf.vnfs.program import redirect
-from sfcperf.vnfs.program.bridged import Bridged
 from sfcperf.vnfs.program.proxied import Proxied
 from sfcperf.vnfs.program.routed import Routed
+from sfcperf.vnfs.program.unrouted import Unrouted
 
 
 class AnyProgram(NetworkFunction):
-    """Runs a program that the workflow describes."""
+    """Runs a program that the workflow describes.
+
+    With the knob `attach` set to `nsh`, it is NSH-aware and has one interface."""
 
     name = "program"
     title = "Any program, described in the workflow"
@@ -31,11 +34,15 @@ class AnyProgram(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """Require `ip`, `sysctl`, for a proxy `nft`, and the commands that the program has."""
+        """Require `ip`, `sysctl`, the commands that the program has, `nft` for a proxy, and what an
+        image needs."""
         named = dict.fromkeys(command for _, command in described.commands(knobs))
         rules = Table.requirements() if knobs["attach"] == "proxy" else []
         # What a placeholder stands for is not known yet.
-        return [*requirements(), *rules, *(_command(name) for name in named if "{{" not in name)]
+        needs = [*requirements(), *rules, *(_command(name) for name in named if "{{" not in name)]
+        if knobs["image"]:
+            needs += container.requirements(knobs)
+        return needs
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -54,6 +61,16 @@ class AnyProgram(NetworkFunction):
         return redirect.redirection(knobs["redirect"]) if knobs["attach"] == "proxy" else None
 
     @classmethod
+    def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
+        """Return the knob `image`, if there is one: it is unpacked on this machine."""
+        return "image" if knobs["image"] else None
+
+    @classmethod
+    def form(cls, knobs: Mapping[str, Any]) -> type[NetworkFunction]:
+        """Return NshProgram for a program that is attached `nsh`."""
+        return NshProgram if knobs["attach"] == "nsh" else cls
+
+    @classmethod
     def inline(cls, knobs: Mapping[str, Any]) -> bool:
         """Whether the program is attached `bridged`."""
         return bool(knobs["attach"] == "bridged")
@@ -62,14 +79,37 @@ class AnyProgram(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Run the setup commands, start the program, and return when it is ready. Raises
         DeploymentError with its last lines of output."""
-        return _ATTACHED[knobs["attach"]].launch(host, attachment, knobs)
+        return _ATTACHED.get(knobs["attach"], Unrouted).launch(host, attachment, knobs)
 
 
-_ATTACHED: Mapping[str, type[Bridged | Routed]] = {
-    "routed": Routed,
-    "bridged": Bridged,
-    "proxy": Proxied,
-}
+class NshProgram(AnyProgram):
+    """A program that gets NSH frames as they are."""
+
+    nsh_aware = True
+    interfaces = 1
+
+    @classmethod
+    def check_encapsulation(cls, encapsulation: str, knobs: Mapping[str, Any]) -> None:
+        """Refuse plain IP, and what is not among the program's `encapsulations`."""
+        takes = knobs["encapsulations"]
+        if encapsulation == "none":
+            raise InputError(
+                "it gets NSH frames, but functions of this chain get plain IP",
+                where="attach",
+                allowed='"routed"',
+                hint='or set "/chain/encapsulation" to "nsh-eth", if the infrastructure has it',
+            )
+        if encapsulation not in takes:
+            raise InputError(
+                f"the chain's encapsulation is {encapsulation}, which it does not take",
+                where="encapsulations",
+                allowed=f'a list with "{encapsulation}", if the program takes it',
+                hint=f'or set "/chain/encapsulation" to "{takes[0]}"',
+            )
+
+
+_ATTACHED: Mapping[str, type[Routed | Unrouted]] = {"routed": Routed, "proxy": Proxied}
+"""Knob `attach` -> how the program runs, where its host does forward."""
 
 
 def _command(name: str) -> Requirement:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.plugins import array, choice, integer, number, object_schema, port
+from sfcperf.plugins import array, choice, flag, integer, number, object_schema, port
 from sfcperf.vnfs.program import placeholders, redirect
+from sfcperf.vnfs.program.image import read
+from sfcperf.vnfs.program.runtime_config import CAPABILITIES
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.document import pointer
 from sfcperf.workflow.references import level_text
 from sfcperf.workflow.validate import Validator
 
@@ -72,21 +76,48 @@ _OWN = object_schema(
     description="The keywords of JSON Schema that values without parts need.",
 )
 
+DEFAULT_ENCAPSULATIONS = ["nsh-eth"]
+
 PARAMETERS = object_schema(
     {
         "attach": choice(
             "How packets cross. `routed`: the kernel forwards IPv4 between the two interfaces, "
             "as for a router. `bridged`: the interfaces have no addresses, and the program, or a "
-            "bridge of the setup commands, moves frames from one to the other. `proxy`: the "
-            "program ends the connections that `redirect` names, and opens its own; other packets "
-            "cross as with `routed`.",
-            ["routed", "bridged", "proxy"],
+            "bridge of the setup commands, moves frames from one to the other. `nsh`: frames with "
+            "an NSH come by one interface, and the program returns them there, with the service "
+            "index decremented. `proxy`: the program ends the connections that `redirect` names, "
+            "and opens its own; other packets cross as with `routed`.",
+            ["routed", "bridged", "nsh", "proxy"],
             default="routed",
         ),
         "command": _command(
             "The program with its arguments; it stays in the foreground. No shell is involved. A "
             "name with a slash is a path, which is relative to the workflow. Without it, the setup "
-            "commands do all."
+            "commands do all. With an `image` it is a command of the image, in place of its own."
+        ),
+        "image": {
+            "type": "string",
+            "maxLength": 4096,
+            "default": "",
+            "description": "Path, relative to the workflow, of a container image in which the "
+            "program is: an OCI image layout (a folder or a tar), or an archive of `docker save`. "
+            "`command`, `ready` and `counters` run inside, `setup` and `teardown` outside.",
+        },
+        "image_name": {
+            "type": "string",
+            "maxLength": 512,
+            "default": "",
+            "description": "Name of the image, if its file has several.",
+        },
+        "capabilities": array(
+            "Capabilities of the program in an image beyond those that Docker gives by default, "
+            "such as `NET_ADMIN`.",
+            {"enum": list(CAPABILITIES)},
+            default=[],
+        ),
+        "privileged": flag(
+            "Whether the program in an image has all capabilities, the devices of the machine, "
+            "and may write to /proc and /sys."
         ),
         "redirect": redirect.REDIRECT,
         "setup": _commands(
@@ -120,6 +151,14 @@ PARAMETERS = object_schema(
         "stop_timeout_s": number(
             "How long after that signal it is killed, seconds.", (0.1, 60), default=5
         ),
+        "encapsulations": array(
+            "With `attach` `nsh`: the encapsulations that the program takes. `nsh-eth`: NSH over "
+            "Ethernet. `nsh-vxlan-gpe`: NSH in VXLAN-GPE over UDP.",
+            {"enum": ["nsh-eth", "nsh-vxlan-gpe"]},
+            minItems=1,
+            uniqueItems=True,
+            default=DEFAULT_ENCAPSULATIONS,
+        ),
         "data_plane": choice(
             "What carries packets. `program`: its processes; while they are stopped, none may "
             "cross. `kernel`: the kernel, which the program only sets up or watches, or which lets "
@@ -145,17 +184,27 @@ def own_values(knobs: Mapping[str, Any]) -> dict[str, Any]:
 def check(knobs: Mapping[str, Any]) -> None:
     """Refuse knobs that fit the schema but not each other. Raises InputError, as
     `NetworkFunction.check`."""
-    if not knobs["command"]:
+    if not has_process(knobs):
         if not knobs["setup"]:
             raise InputError(
-                "nothing would run", where="command", allowed="a `command`, or `setup` commands"
+                "nothing would run",
+                where="command",
+                allowed="a `command`, an `image`, or `setup` commands",
             )
         if knobs["attach"] == "proxy":
             raise InputError("nothing would take the connections", where="command")
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
+    _check_files(knobs)
+    _check_image(knobs)
+    if knobs["attach"] != "nsh" and knobs["encapsulations"] != DEFAULT_ENCAPSULATIONS:
+        raise InputError(
+            "only a program that gets NSH frames has an encapsulation",
+            where="encapsulations",
+            hint='set `attach` to "nsh"',
+        )
     redirect.check(knobs)
-    reserved = {*placeholders.OF_ATTACHMENT, *redirect.own_placeholders(knobs)}
+    reserved = {*placeholders.of(knobs["attach"]), *redirect.own_placeholders(knobs)}
     _check_own(knobs, reserved)
     if "output" in knobs["ready"]:
         try:
@@ -166,6 +215,42 @@ def check(knobs: Mapping[str, Any]) -> None:
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
+
+
+def has_process(knobs: Mapping[str, Any]) -> bool:
+    """Whether a program runs at all, beside setup commands."""
+    return bool(knobs["command"] or knobs["image"])
+
+
+def _check_files(knobs: Mapping[str, Any]) -> None:
+    """Refuse folders in place of files; an image may be one."""
+    for place in files(knobs):
+        path = Path(level_text(pointer.value_at(knobs, place)))
+        if place != ("image",) and path.is_dir():
+            raise InputError(
+                f"{path} is a folder", where="/".join(map(str, place)), allowed="a file"
+            )
+
+
+def _check_image(knobs: Mapping[str, Any]) -> None:
+    """Refuse what is no image, or has nothing to run, and knobs that need one."""
+    if not knobs["image"]:
+        for knob in ("image_name", "capabilities", "privileged"):
+            if knobs[knob]:
+                raise InputError("there is no `image`", where=knob)
+        return
+    # One that is not there is reported already.
+    if (file := Path(knobs["image"])).exists():
+        try:
+            image = read(file, knobs["image_name"])
+        except InputError as error:
+            raise error.as_kind(InputError, where="image") from error
+        if not (knobs["command"] or image.command):
+            raise InputError(
+                "the image has neither an entrypoint nor a command of its own",
+                where="image",
+                hint="say in `command` what is to run in it",
+            )
 
 
 def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
@@ -183,14 +268,16 @@ def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
 
 
 def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the first word of each command, with its place in the knobs."""
+    """Yield the first word of each command that does not run in an image, with its place in the
+    knobs."""
+    inside = {} if knobs["image"] else knobs
     for knob in ("command", "counters"):
-        if knobs[knob]:
+        if inside.get(knob):
             yield (knob, 0), level_text(knobs[knob][0])
     for knob in ("setup", "teardown"):
         for index, argv in enumerate(knobs[knob]):
             yield (knob, index, 0), level_text(argv[0])
-    if "command" in knobs["ready"]:
+    if "command" in inside.get("ready", {}):
         yield ("ready", "command", 0), level_text(knobs["ready"]["command"][0])
 
 
@@ -199,6 +286,8 @@ def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     for place, command in commands(knobs):
         if "/" in command and not command.startswith("/"):
             yield place
+    if knobs["image"]:
+        yield ("image",)
     for name, content in knobs["files"].items():
         if isinstance(content, str):
             yield ("files", name)
