@@ -12,7 +12,12 @@ from typing import Any, ClassVar
 from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import FlowReporter, RuleInterface, ServiceFunction
+from sfcperf.management.deployment import (
+    FlowReporter,
+    Redirection,
+    RuleInterface,
+    ServiceFunction,
+)
 from sfcperf.plugins import Plugin, Requirement, commands
 from sfcperf.workflow.model import FunctionSpec
 
@@ -136,6 +141,7 @@ class RunningFunction(ABC):
         vcpus: tuple[int, ...],
         *,
         nsh_aware: bool = False,
+        redirection: Redirection | None = None,
     ) -> ServiceFunction:
         """Describe the function for the driver's Deployment. `spec` is its part of the workflow;
         `nsh_aware` says whether it gets NSH packets here; the others are as in ServiceFunction."""
@@ -155,6 +161,7 @@ class RunningFunction(ABC):
             rule_interface=self.rule_interface(),
             data_plane_pids=self.data_plane_pids(),
             hides_packets=self.hides_packets,
+            redirection=redirection,
         )
 
     @abstractmethod
@@ -289,6 +296,12 @@ class NetworkFunction(Plugin, ABC):
         """Whether a type that is not NSH-aware, with two interfaces, is a bump in the wire: frames
         reach it addressed to the endpoint beyond it, and leave as they came."""
         return False
+
+    @classmethod
+    def redirection(cls, knobs: Mapping[str, Any]) -> Redirection | None:
+        """Which connections the function ends, so that it sends packets of its own; None: none. The
+        knobs have passed `check`."""
+        return None
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:

@@ -134,16 +134,22 @@ class Chains(DriverUnderTest):
         """Frames cross a function without addresses as they are."""
         if "bridged" in self.refuses:
             pytest.skip("the driver refuses it")
-        self._check_frames(programs.BRIDGED, "counters")
+        self._check_program(programs.BRIDGED, "counters")
+
+    def test_a_proxy_runs(self) -> None:
+        """A function ends connections, and other packets cross it."""
+        if "proxy" in self.refuses:
+            pytest.skip("the driver refuses it")
+        self._check_program(programs.PROXY, "connections")
 
     def test_a_program_that_takes_nsh_runs(self) -> None:
         """It gets NSH frames as they are, and returns them with a lower SI."""
         if "nsh-eth" not in self.encapsulations:
             pytest.skip("the driver refuses it")
-        deployment = self._check_frames(programs.nsh(), "process", encapsulation="nsh-eth")
+        deployment = self._check_program(programs.nsh(), "process", encapsulation="nsh-eth")
         assert deployment.functions[0].nsh_aware
 
-    def _check_frames(self, knobs: Mapping[str, Any], proven: str, **changes: Any) -> Deployment:
+    def _check_program(self, knobs: Mapping[str, Any], proven: str, **changes: Any) -> Deployment:
         """Check that a program with these knobs is proven by this method, and crossed."""
         scenario = self.chain(1, vnf="program", knobs=knobs, **changes)
         self.check_proof(scenario)

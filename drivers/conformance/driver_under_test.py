@@ -37,7 +37,7 @@ class DriverUnderTest:
     refuses: ClassVar[frozenset[str]] = frozenset()
     """What the driver does not build and so must refuse: `bypass` (replies that go around the
     chain), `match` (a classifier that matches some packets only), `bridged` (a program without
-    addresses that frames cross as they are)."""
+    addresses that frames cross as they are), `proxy` (a program that ends connections)."""
     encapsulations: ClassVar[frozenset[str]] = frozenset()
     """Which of `nsh-eth`, `nsh-vxlan-gpe` and `mpls` it builds; it must refuse the others."""
     longest: ClassVar[int] = 3

@@ -1,4 +1,4 @@
-"""Programs that get frames as they are, for drivers that carry these."""
+"""Programs that not every driver carries: those that get frames as they are, and a proxy."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ BRIDGED: Mapping[str, Any] = {
     ],
 }
 """Knobs: a bridge of the kernel."""
+PROXY: Mapping[str, Any] = {
+    "attach": "proxy",
+    "redirect": {"ports": [80]},
+    "command": ["socat", "TCP-LISTEN:{{listen}},fork", "TCP:{{server}}:80"],
+}
+"""Knobs: socat ends connections and opens its own."""
 
 
 def nsh() -> Mapping[str, Any]:

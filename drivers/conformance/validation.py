@@ -30,6 +30,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "bypass": {"reverse": "bypass"},
     "match": {"match": Match("icmp")},
     "bridged": {"vnf": "program", "knobs": programs.BRIDGED},
+    "proxy": {"vnf": "program", "knobs": programs.PROXY},
 }
 """What a driver may refuse -> how a chain asks for it."""
 

@@ -12,6 +12,7 @@ from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.drivers.local import (
     cgroups,
     cleanup,
+    connections,
     dataplane,
     openvswitch,
     traversal,
@@ -179,7 +180,8 @@ class LocalDriver(Driver):
             return proof
         cross = partial(traversal.cross, built.layout, scenario)
         with errors_as(DeploymentError, MeasurementError):
-            checked = data_planes.prove(deployment.functions, cross)
+            ends = connections.ends(built.layout)
+            checked = data_planes.prove(deployment.functions, cross, ends)
         return _extended(proof, checked.problems, data_planes=checked.methods)
 
     def problems(self, deployment: Deployment) -> list[str]:
@@ -313,6 +315,7 @@ def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFun
         tuple(port.inner for port in function.ports),
         built.cpus.assigned[spec.name],
         nsh_aware=function.type.nsh_aware,
+        redirection=function.redirection,
     )
 
 

@@ -185,6 +185,12 @@ class ScenarioDeployment:
         mtu = int(self.context.config["mtu"])
         functions = [function for function in self.layout.functions if function.needs_xdp]
         facing_xdp = {port for function in functions for port in function.ports}
+        proxies = [function for function in self.layout.functions if function.redirection]
+        senders = {
+            self.layout.client,
+            self.layout.server,
+            *(port for function in proxies for port in function.ports),
+        }
         for node in self.layout.nodes.values():
             plane = self.dataplanes[node.name]
             ports = self.layout.ports(node.name)
@@ -199,11 +205,11 @@ class ScenarioDeployment:
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
                 is_end = port in (self.layout.client, self.layout.server)
-                if is_end or port.address is not None or plane in (EBPF, BMV2):
+                if port in senders or port.address is not None or plane in (EBPF, BMV2):
                     # Offloads leave checksums to be written later. XDP frames have no room to note
                     # that, and bmv2 does not look for the note, nor Open vSwitch at the end of a
-                    # tunnel. What endpoints send must also be small enough to be encapsulated, on
-                    # any data plane.
+                    # tunnel. What endpoints and functions that end connections send must also be
+                    # small enough to be encapsulated, on any data plane.
                     namespace = self.layout.namespaces[port.instance]
                     polls = plane == EBPF and is_end
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sfcperf.management.deployment import Redirection
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import FunctionSpec, Link
 
@@ -69,6 +70,11 @@ class FunctionLayout:
         """Whether the SF leaves frames as they are, which are addressed to the endpoint beyond
         it."""
         return self.type.inline(self.spec.knobs)
+
+    @property
+    def redirection(self) -> Redirection | None:
+        """Which connections the SF ends; None: none."""
+        return self.type.redirection(self.spec.knobs)
 
     @property
     def ingress(self) -> Port:

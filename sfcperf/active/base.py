@@ -127,7 +127,7 @@ class Probe(Configurable, Instrument):
         The loader refuses a probe whose packets the classifier would not send into the chain. If
         the method returns protocols, the parameter `port` is the packets' destination port, which
         the classifier must match. The loader sets a `port` that is absent and has no default to the
-        port that the classifier matches, if it matches one.
+        port that the classifier matches, if it matches one, or else to one that a proxy takes.
         """
         return cls.protocols
 

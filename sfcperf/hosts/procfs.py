@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass
@@ -11,8 +13,11 @@ from pathlib import Path
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 
-_TCP_LISTEN = "0A"
-"""TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it."""
+_TCP_ESTABLISHED, _TCP_LISTEN = "01", "0A"
+"""States of include/net/tcp_states.h, as /proc/net/tcp prints them."""
+_MAPPED = "0000000000000000FFFF0000"
+"""What precedes an IPv4 address in /proc/net/tcp6 (RFC 4291, section 2.5.5.2; words of the host's
+byte order)."""
 _NET_DEV_COLUMNS = 16
 _BYTES_PER_KIB = 1024
 USER_HZ = 100
@@ -89,6 +94,24 @@ def udp_ports(net_udp: str) -> frozenset[int]:
     """Parse /proc/net/udp or udp6: return the ports of all sockets. Raises MeasurementError for a
     port that is not a number."""
     return _local_ports(net_udp, None)
+
+
+def tcp_peers(net_tcp: str) -> frozenset[str]:
+    """Parse /proc/net/tcp or tcp6: return the IPv4 addresses of the other ends of established
+    connections. Raises MeasurementError for an address that is none."""
+    peers = set()
+    for line in net_tcp.splitlines()[1:]:
+        columns = line.split()
+        if len(columns) > 3 and columns[3] == _TCP_ESTABLISHED:
+            address = columns[2].partition(":")[0].removeprefix(_MAPPED)
+            if len(address) == 8:
+                try:
+                    # The bytes stand in the order of the host, as the number that they are there.
+                    word = int(address, 16).to_bytes(4, sys.byteorder)
+                except ValueError as error:
+                    raise MeasurementError(f"/proc/net has an address {columns[2]!r}") from error
+                peers.add(socket.inet_ntoa(word))
+    return frozenset(peers)
 
 
 def _local_ports(table: str, states: Collection[str] | None) -> frozenset[int]:

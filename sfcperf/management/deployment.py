@@ -203,6 +203,23 @@ class Hop:
 
 
 @dataclass(frozen=True)
+class Redirection:
+    """What a function that ends connections takes out of the packets of its chain: all connections
+    (TCP) or datagrams (UDP) from the client to some ports of the server. It opens connections of
+    its own to the server. All other packets are forwarded. Its counter `connections` rises with
+    what is redirected."""
+
+    protocol: Literal["tcp", "udp"]
+    ports: tuple[int, ...]
+    """Ports of the server that the client addresses."""
+    server_ports: tuple[int, ...]
+    """Ports at which the function's connections reach the server; empty: the client's."""
+    request: Callable[[str], bytes]
+    """Makes, for a server with this IPv4 address, the first bytes from a client upon which the
+    function turns to the server. Each has other bytes if an answer could come from a cache."""
+
+
+@dataclass(frozen=True)
 class ServiceFunction:
     """One SF instance in the chain."""
 
@@ -237,6 +254,8 @@ class ServiceFunction:
     hides_packets: bool = False
     """Whether it takes frames before the tc hooks of its interfaces, although others of its type do
     not (`NetworkFunction.kernel_path`)."""
+    redirection: Redirection | None = None
+    """Which connections the function ends; None: none."""
 
 
 @dataclass(frozen=True)
@@ -321,5 +340,6 @@ class TraversalProof:
     """Files in the driver's raw folder with which anyone can check the proof."""
     data_planes: Mapping[str, str] = field(default_factory=dict)
     """SF -> how it was shown that its own data plane carries the packets: `process` (while its
-    processes were stopped, no packet arrived) or `counters` (its own counters rose). SFs of which
-    neither was checked are absent."""
+    processes were stopped, no packet arrived), `counters` (its own counters rose) or `connections`
+    (it had one connection with the client and another with the server, and none reached the server
+    while its processes were stopped). SFs of which none was checked are absent."""

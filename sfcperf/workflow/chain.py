@@ -266,3 +266,62 @@ def _check_probe(
             f"{match.destination_port} enter the chain: its packets would bypass it",
             allowed=f'"port": {match.destination_port}, or {_MATCH}/destination_port {port}',
         )
+
+
+def port_for(probe: ProbeSpec, chain: ChainSpec) -> int | None:
+    """Return the port of the server to which a probe has to send: the one that the classifier
+    matches, or one that a function takes which ends connections of the probe's protocol. None: to
+    any."""
+    if chain.match.destination_port is not None:
+        return chain.match.destination_port
+    protocols = plugins.load("probe", probe.probe).ip_protocols(probe.parameters)
+    for function in chain.functions:
+        redirection = plugins.load("vnf", function.type).redirection(function.knobs)
+        if redirection is not None and redirection.protocol in protocols:
+            return int(redirection.ports[0])
+    return None
+
+
+def check_redirections(chain: ChainSpec, report: Report) -> None:
+    """Report functions that end connections in a chain that does not bring them all packets of
+    these and of their own, or nothing else, with which the traversal could be proven."""
+    match, path = chain.match, ("chain", "classifier", "match")
+    for function in {function.vnf: function for function in chain.functions}.values():
+        redirection = plugins.load("vnf", function.type).redirection(function.knobs)
+        if redirection is None:
+            continue
+        ends = f"{function.vnf} ends connections"
+        ports = {*redirection.ports, *redirection.server_ports}
+        if chain.reverse == "bypass":
+            report(
+                ("chain", "reverse"),
+                f"{ends}, and the server's replies to its own would bypass it",
+                allowed='"symmetric"',
+            )
+        if match.source_port is not None:
+            report(
+                (*path, "source_port"),
+                f"{ends}, and replies to its own, from other ports, would bypass it",
+                hint="leave the port out",
+            )
+        if match.ip_proto not in ("any", redirection.protocol):
+            report(
+                (*path, "ip_proto"),
+                f"{ends} of {redirection.protocol}, which would bypass it",
+                allowed=f'"any" or "{redirection.protocol}"',
+            )
+        elif match.destination_port is not None and ports != {match.destination_port}:
+            others = ", ".join(map(str, sorted(ports - {match.destination_port})))
+            report(
+                (*path, "destination_port"),
+                f"{ends} of port {others}, which would bypass it",
+                hint="leave the port out",
+            )
+        elif match.destination_port is not None and redirection.protocol == "udp":
+            # Of TCP, segments without a connection still cross.
+            report(
+                (*path, "destination_port"),
+                f"{function.vnf} takes all packets of the chain, so that none could prove that "
+                "they traverse it",
+                hint="leave the port out",
+            )

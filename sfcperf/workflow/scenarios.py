@@ -113,9 +113,10 @@ class _Builder:
             return None
         # The checks that follow need values without errors.
         _check_addresses(client, server, report)
-        probes = tuple(_with_matched_port(probe, chain.match.destination_port) for probe in probes)
+        probes = tuple(_with_port(probe, chains.port_for(probe, chain)) for probe in probes)
         chains.check_reachable(chain, client, server, topology, report)
         chains.check_classified(chain, client, server, probes, report)
+        chains.check_redirections(chain, report)
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(
             scenario_id,
@@ -264,10 +265,9 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
     return tuple(specs)
 
 
-def _with_matched_port(probe: ProbeSpec, port: int | None) -> ProbeSpec:
-    """Return the probe with its port set to `port`, the destination port that the classifier
-    matches, if the probe would otherwise choose it itself. `port` None: the classifier matches
-    any."""
+def _with_port(probe: ProbeSpec, port: int | None) -> ProbeSpec:
+    """Return the probe with its port set to `port`, if the probe would otherwise choose it itself.
+    `port` None: it may."""
     properties = plugins.load("probe", probe.probe).parameters.get("properties", {})
     if port is None or "port" not in properties or "port" in probe.parameters:
         return probe

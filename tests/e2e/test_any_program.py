@@ -30,6 +30,7 @@ def _trials(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.exhaustive
 def test_the_example_measures_both_programs(tmp_path: Path) -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= LINES
     workflow = Path(shutil.copy(EXAMPLE, tmp_path))
@@ -41,6 +42,47 @@ def test_the_example_measures_both_programs(tmp_path: Path) -> None:
     for trial in trials:
         proven = {"bridge": "counters", "socat": "process"}[trial["scenario"]["variant"]]
         assert trial["deployment"]["traversal"]["data_planes"] == {"wire-1": proven}
+
+
+@pytest.mark.parametrize(
+    ("name", "scenarios"),
+    [
+        ("haproxy", [{"variant": "tcp"}, {"variant": "http"}]),
+        pytest.param(
+            "squid", [{"chain_length": 0}, {"chain_length": 1}], marks=pytest.mark.exhaustive
+        ),
+    ],
+)
+def test_the_examples_of_proxies(
+    tmp_path: Path, name: str, scenarios: list[dict[str, Any]]
+) -> None:
+    example = EXAMPLES / "proxies" / f"{name}.json"
+    assert len(example.read_text().splitlines()) <= LINES
+    workflow = Path(shutil.copy(example, tmp_path))
+    folder = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
+    trials = _trials(folder)
+    assert sorted(map(str, scenarios)) == sorted(str(trial["scenario"]) for trial in trials)
+    for trial in trials:
+        proven = trial["deployment"]["traversal"]["data_planes"]
+        length = trial["scenario"].get("chain_length", 1)
+        assert proven == ({f"{name}-1": "connections"} if length else {})
+        assert trial["status"] == "valid"
+
+
+@pytest.mark.exhaustive
+def test_traffic_past_a_proxy_is_no_result(tmp_path: Path) -> None:
+    """The kernel forwards it, to a port that is not redirected."""
+    document = json.loads((EXAMPLES / "proxies" / "haproxy.json").read_text())
+    del document["variants"]
+    document["probes"] = [{"probe": "httperf", "port": 8090, "duration_s": 1}]
+    document |= {"design": {"rounds": 1, "warmup_rounds": 0}, "publish": []}
+    workflow = tmp_path / "past.json"
+    workflow.write_text(json.dumps(document))
+    ended([SFCPERF, "run", workflow, "--results", tmp_path / "results"], timeout_s=120)
+    [folder] = (tmp_path / "results").iterdir()
+    [trial] = _trials(folder)
+    assert trial["status"] == "failed"
+    assert "the measured traffic was not redirected to haproxy-1" in trial["reasons"][0]
 
 
 @pytest.mark.exhaustive

@@ -11,12 +11,15 @@ from typing import Any
 from sfcperf.environment.tools import tool
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.plugins import Requirement
+from sfcperf.management.deployment import Redirection
+from sfcperf.plugins import Requirement, commands
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
-from sfcperf.vnfs.program import container
+from sfcperf.vnfs.nftables import Table
+from sfcperf.vnfs.program import container, redirect
 from sfcperf.vnfs.program import knobs as described
 from sfcperf.vnfs.program.image import read
+from sfcperf.vnfs.program.proxied import Proxied
 from sfcperf.vnfs.program.routed import Routed
 from sfcperf.vnfs.program.unrouted import Unrouted
 from sfcperf.workflow.references import level_text
@@ -35,10 +38,12 @@ class AnyProgram(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """Require `ip`, `sysctl`, the commands that the program has, and what its image needs."""
+        """Require `ip`, `sysctl`, the commands that the program has, `nft` for a proxy, and what an
+        image needs."""
         named = dict.fromkeys(argv[0] for _, argv in described.commands_outside(knobs))
+        rules = Table.requirements() if knobs["attach"] == "proxy" else []
         # What a placeholder stands for is not known yet.
-        needs = [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+        needs = [*requirements(), *rules, *(_command(name) for name in named if "{{" not in name)]
         if knobs["image"]:
             needs += container.requirements(knobs)
         return needs
@@ -54,9 +59,11 @@ class AnyProgram(NetworkFunction):
     @classmethod
     def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the commands that it has, and absolute paths among their arguments: `python3
-        /opt/own.py` is a program of two files. For an image, also what unpacks and runs it."""
+        /opt/own.py` is a program of two files. Also what redirects to a proxy, and what unpacks and
+        runs an image."""
+        rules = commands(Table.requirements()) if knobs["attach"] == "proxy" else ()
         runtime = container.TOOLS if knobs["image"] else ()
-        return tuple(dict.fromkeys((*described.programs(knobs), *runtime)))
+        return tuple(dict.fromkeys((*described.programs(knobs), *rules, *runtime)))
 
     @classmethod
     def contents(cls, knobs: Mapping[str, Any]) -> Iterable[str]:
@@ -79,6 +86,11 @@ class AnyProgram(NetworkFunction):
         return described.files(knobs)
 
     @classmethod
+    def redirection(cls, knobs: Mapping[str, Any]) -> Redirection | None:
+        """Return the connections that a program ends that is attached as `proxy`."""
+        return redirect.redirection(knobs["redirect"]) if knobs["attach"] == "proxy" else None
+
+    @classmethod
     def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
         """Return the knob `image`, if there is one: it is unpacked on this machine."""
         return "image" if knobs["image"] else None
@@ -97,7 +109,7 @@ class AnyProgram(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Run the setup commands, start the program, and return when it is ready. Raises
         DeploymentError with its last lines of output."""
-        return (Routed if knobs["attach"] == "routed" else Unrouted).launch(host, attachment, knobs)
+        return _ATTACHED.get(knobs["attach"], Unrouted).launch(host, attachment, knobs)
 
 
 class NshProgram(AnyProgram):
@@ -124,6 +136,10 @@ class NshProgram(AnyProgram):
                 allowed=f'a list with "{encapsulation}", if the program takes it',
                 hint=f'or set "/chain/encapsulation" to "{takes[0]}"',
             )
+
+
+_ATTACHED: Mapping[str, type[Routed | Unrouted]] = {"routed": Routed, "proxy": Proxied}
+"""Knob `attach` -> how the program runs, where its host does forward."""
 
 
 def _command(name: str) -> Requirement:

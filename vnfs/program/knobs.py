@@ -11,7 +11,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, flag, integer, number, object_schema, port
-from sfcperf.vnfs.program import placeholders
+from sfcperf.vnfs.program import placeholders, redirect
 from sfcperf.vnfs.program.image import read
 from sfcperf.vnfs.program.runtime_config import CAPABILITIES
 from sfcperf.workflow.defaults import with_defaults
@@ -102,8 +102,9 @@ PARAMETERS = object_schema(
             "as for a router. `bridged`: the interfaces have no addresses, and the program, or a "
             "bridge of the setup commands, moves frames from one to the other. `nsh`: frames with "
             "an NSH come by one interface, and the program returns them there, with the service "
-            "index decremented.",
-            ["routed", "bridged", "nsh"],
+            "index decremented. `proxy`: the program ends the connections that `redirect` names, "
+            "and opens its own; other packets cross as with `routed`.",
+            ["routed", "bridged", "nsh", "proxy"],
             default="routed",
         ),
         "command": _command(
@@ -135,6 +136,7 @@ PARAMETERS = object_schema(
             "Whether the program in an image has all capabilities, the devices of the machine, "
             "and may write to /proc and /sys."
         ),
+        "redirect": redirect.REDIRECT,
         "setup": _commands(
             "Commands that run before the program, in this order; all must succeed."
         ),
@@ -209,6 +211,8 @@ def check(knobs: Mapping[str, Any]) -> None:
                 where="command",
                 allowed="a `command`, an `image`, or `setup` commands",
             )
+        if knobs["attach"] == "proxy":
+            raise InputError("nothing would take the connections", where="command")
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
     _check_folders(knobs)
@@ -219,8 +223,10 @@ def check(knobs: Mapping[str, Any]) -> None:
             where="encapsulations",
             hint='set `attach` to "nsh"',
         )
-    _check_own(knobs)
-    known = [*placeholders.of(knobs["attach"]), *knobs["schema"]]
+    redirect.check(knobs)
+    reserved = {*placeholders.of(knobs["attach"]), *redirect.own_placeholders(knobs)}
+    _check_own(knobs, reserved)
+    known = [*reserved, *knobs["schema"]]
     for place, argv in commands(knobs):
         _check_words(place, argv, known)
     if "output" in knobs["ready"]:
@@ -270,10 +276,11 @@ def _check_image(knobs: Mapping[str, Any]) -> None:
             )
 
 
-def _check_own(knobs: Mapping[str, Any]) -> None:
-    """Refuse wrong schemas of the program's own knobs, and values that do not fit them."""
+def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
+    """Refuse wrong schemas of the program's own knobs, reserved names, and values that do not fit
+    the schemas."""
     for name in knobs["schema"]:
-        if name in placeholders.of(knobs["attach"]):
+        if name in reserved:
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
             )

@@ -8,10 +8,10 @@ from typing import Any
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
-from sfcperf.hosts.procfs import InterfaceCounters, interface_counters
 from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, all_or_nothing, deploying
 from sfcperf.vnfs.kernel_settings import KernelSettings
+from sfcperf.vnfs.program.frames import Frames
 from sfcperf.vnfs.program.program import Program
 
 _NO_IPV6 = "net/ipv6/conf/{}/disable_ipv6"
@@ -28,7 +28,7 @@ class Unrouted(RunningFunction):
         self._interfaces = attachment.interfaces
         self._settings = KernelSettings(host)
         self._program = Program(host, attachment, knobs)
-        self._at_start = self._counted()
+        self._frames = Frames(host, attachment.interfaces)
         self._stopped = False
 
     @classmethod
@@ -57,19 +57,12 @@ class Unrouted(RunningFunction):
         """Return frames since the start at all interfaces: `received`, `forwarded` (sent) and
         `dropped` by the interfaces; and what the program's command prints, in place of these where
         names are equal. Raises MeasurementError."""
-        now = self._counted()
-        since = [now[name] - self._at_start[name] for name in self._interfaces]
-        return {
-            "received": sum(each.rx_packets for each in since),
-            "forwarded": sum(each.tx_packets for each in since),
-            "dropped": sum(each.rx_drops + each.tx_drops for each in since),
-            **self._program.counters(),
-        }
+        return {**self._frames.counters(), **self._program.counters()}
 
     def problem(self) -> str | None:
         """Return how the program has ended, or which interface is gone; None while it works."""
         try:
-            self._counted()
+            self._frames.counters()
         except MeasurementError as error:
             return error.message
         return self._program.problem()
@@ -106,12 +99,3 @@ class Unrouted(RunningFunction):
         lines = "".join(f"link set dev {interface} {state}\n" for interface in self._interfaces)
         argv = ["ip", "-batch", "-"]
         self._host.run(argv, stdin=lines.encode(), timeout_s=COMMAND_TIMEOUT_S)
-
-    def _counted(self) -> dict[str, InterfaceCounters]:
-        """Read the counters of all interfaces. Raises MeasurementError if one of its own is
-        gone."""
-        counted = interface_counters(self._host.read_text("/proc/net/dev"))
-        for interface in self._interfaces:
-            if interface not in counted:
-                raise MeasurementError(f"the interface {interface} is gone")
-        return counted

@@ -83,6 +83,12 @@ def check(scenario: Scenario, config: Config) -> None:
                 where=f"/vnfs/{spec.vnf}/knobs",
                 hint="only the local driver has functions without addresses",
             )
+        if function_type(spec).redirection(spec.knobs):
+            raise WorkflowError(
+                f"{spec.name} ends connections, which this driver cannot prove",
+                where=f"/vnfs/{spec.vnf}/knobs",
+                hint="only the local driver opens connections from client to server",
+            )
         chain = "nsh" if config.overlay else correlation(scenario)
         check_encapsulation(spec, "nsh-eth" if gets_nsh(spec, chain) else "none")
     if config.overlay:

@@ -83,6 +83,11 @@ def _check_chain(scenario: Scenario) -> None:
                 f"{spec.name} leaves frames as they are, but this driver routes to its address",
                 where=f"/vnfs/{spec.vnf}/knobs",
             )
+        if function_type(spec).redirection(spec.knobs):
+            raise WorkflowError(
+                f"{spec.name} ends connections, and this driver opens none to prove that",
+                where=f"/vnfs/{spec.vnf}/knobs",
+            )
         if spec.resources.vcpus > len(machine_cpus()):
             raise EnvironmentLacks(
                 f"{spec.name} needs {spec.resources.vcpus} vCPUs, but this machine has "

@@ -11,7 +11,7 @@ class TestPolicyRouting(DriverConformance):
     """All tests but the last come from SFCPerf."""
 
     driver = "policy-routing"
-    refuses = frozenset({"bridged"})
+    refuses = frozenset({"bridged", "proxy"})
 
     def traces(self, tag: str) -> list[str]:
         """What `ip netns` lists."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -17,7 +17,7 @@ from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
-from sfcperf.management.deployment import Deployment
+from sfcperf.management.deployment import Deployment, ServiceFunction
 from sfcperf.passive.base import Monitor
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.records import FailedAttempt, FailureKind
@@ -192,6 +192,8 @@ class _Measurement:
                 watch.end()
                 after = _counters(deployment)
                 forwarded, dropped = _differences(before, after)
+                protocols = self.probe.ip_protocols(self.trial.probe.parameters)
+                self.faults += _gone_past(deployment.functions, protocols, before, after)
                 unparsed = _rose(unparsed_before, deployment.unparsed())
                 with run.interrupts.allowed:
                     doubts = run.services.end_trial()
@@ -280,6 +282,20 @@ def _own(before: Counters, after: Counters) -> dict[str, dict[str, int]]:
         if own := {counter: grown[counter] for counter in grown if counter not in _ALWAYS}:
             found[name] = own
     return found
+
+
+def _gone_past(
+    functions: Sequence[ServiceFunction],
+    protocols: Collection[str],
+    before: Counters,
+    after: Counters,
+) -> list[str]:
+    """Say so if SFs end connections of these protocols, and none of them got any: the measured
+    traffic goes to other ports, and the kernels of their hosts forward it."""
+    ending = [f.name for f in functions if f.redirection and f.redirection.protocol in protocols]
+    if any(after[name]["connections"] > before[name]["connections"] for name in ending):
+        return []
+    return [f"the measured traffic was not redirected to {name}" for name in ending]
 
 
 def _rose(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

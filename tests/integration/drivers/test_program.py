@@ -150,6 +150,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
             "command": ["sh", "-c", "trap '' TERM INT HUP; echo deaf; while :; do sleep 0.1; done"],
             "ready": {"port": 99},
             "ready_timeout_s": 0.3,
+            "stop_timeout_s": 0.3,
         },
         "nothing listens at port 99; it printed: deaf",
     ),

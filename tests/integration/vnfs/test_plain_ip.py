@@ -40,6 +40,7 @@ BEFORE = {
     "net/ipv4/conf/in0/rp_filter": "2",
     "net/ipv4/conf/out0/rp_filter": "1",
 }
+PROXY = {"attach": "proxy", "command": ["sleep", "1000"], "ready": {"command": ["true"]}}
 KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "router": ("router", {}),
     "forwarder": ("forwarder", {}),
@@ -63,6 +64,8 @@ KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
             "data_plane": "kernel",
         },
     ),
+    "proxy": ("program", {**PROXY, "redirect": {"ports": [80]}}),
+    "proxy-transparent": ("program", {**PROXY, "redirect": {"ports": [80], "transparent": True}}),
 }
 STATE = {
     "routes": ["ip", "-4", "route", "show", "table", "all"],
@@ -133,6 +136,7 @@ def machine(request: pytest.FixtureRequest, lab: Lab, tmp_path: Path) -> Iterato
         else:
             inside = lab.host("vnf")
             host = RemoteLike(inside) if request.param == "remote-like" else inside
+        ip("-n", _space(inside), "link", "set", "lo", "up")
         manager = lab.host("manager")
         lab.join((manager, "eth0"), (inside, "mgmt0"))
         client, ingress = lab.join((lab.host("client"), "eth0"), (inside, "in0"))

@@ -1,3 +1,4 @@
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_udp_counters() -> None:
 
 def test_listening_ports_are_those_in_state_listen() -> None:
     assert procfs.tcp_listening_ports(golden("proc-net-tcp")) == {5300}
+
+
+def test_tcp_peers_are_those_of_established_connections() -> None:
+    """Also of sockets of IPv6; they have other states too, and no peer where they listen."""
+    with (
+        socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener,
+        socket.create_connection(("127.0.0.9", listener.getsockname()[1])) as own,
+    ):
+        found = {name: Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6")}
+        assert "127.0.0.9" in procfs.tcp_peers(found["tcp"])
+        assert own.getsockname()[0] in procfs.tcp_peers(found["tcp6"])
+    assert procfs.tcp_peers(golden("proc-net-tcp").replace(" 01 ", " 06 ")) == set()
 
 
 def test_udp_ports_are_those_of_all_sockets() -> None:

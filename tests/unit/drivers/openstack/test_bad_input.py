@@ -19,6 +19,7 @@ from sfcperf.drivers.openstack.network.networks import RunNetworks, check_firewa
 from sfcperf.drivers.openstack.planning import encapsulation
 from sfcperf.environment.gather import refuse_unmet
 from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError, WorkflowError
+from sfcperf.vnfs.program.redirect import REDIRECT
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Match, Scenario
 
@@ -94,6 +95,13 @@ def test_a_function_that_leaves_frames_as_they_are(bench: Start) -> None:
     chain = scenario(["program"], knobs={"attach": "bridged"})
     with pytest.raises(WorkflowError, match="leaves frames as they are") as told:
         encapsulation.check(chain, bench().context.config)
+    assert told.value.where == "/vnfs/program/knobs"
+
+
+def test_a_function_that_ends_connections(bench: Start) -> None:
+    knobs = {"attach": "proxy", "redirect": with_defaults(REDIRECT, {"ports": [80]})}
+    with pytest.raises(WorkflowError, match="ends connections") as told:
+        encapsulation.check(scenario(["program"], knobs=knobs), bench().context.config)
     assert told.value.where == "/vnfs/program/knobs"
 
 
