@@ -9,6 +9,8 @@ from inspect import getfile
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf import plugins
+from sfcperf.errors import InputError, WorkflowError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import FlowReporter, RuleInterface, ServiceFunction
 from sfcperf.plugins import Plugin, Requirement, commands
@@ -67,6 +69,14 @@ class Attachment:
     keep; None: there is none."""
     run_id: str = ""
     """The run, for what the function tells others; empty if there is none."""
+    cache: Path | None = None
+    """A folder on the machine that runs sfcperf, for what the functions of a run make once and
+    share; removed at the end of the run. None: there is no such folder."""
+    sff_mac: str | None = None
+    """MAC address from which NSH frames come, and to which they return. None with plain IP, and
+    where frames come from several, so that each has to return to its source."""
+    sff_address: str | None = None
+    """IPv4 address of the SFF where the encapsulation needs one (VXLAN-GPE)."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Name of each service in the workflow -> where it is reached, `ADDRESS:PORT`, and what else a
     function needs to know (`RunningService.address_for_functions`)."""
@@ -177,7 +187,8 @@ class NetworkFunction(Plugin, ABC):
     name: ClassVar[str]
     """Name of the type in workflows, and of its entry point."""
     nsh_aware: ClassVar[bool]
-    """Whether packets arrive with their NSH; False: the driver puts an SFC proxy in front."""
+    """Whether packets arrive with their NSH; False: the driver puts an SFC proxy in front. See
+    `form`."""
     plain_ip: ClassVar[bool] = False
     """Whether an NSH-aware type also works with the encapsulation `none` and two interfaces, where
     an infrastructure chains without NSH. See `takes_plain_ip`."""
@@ -222,6 +233,12 @@ class NetworkFunction(Plugin, ABC):
         return cls.tools(knobs)
 
     @classmethod
+    def form(cls, knobs: Mapping[str, Any]) -> type[NetworkFunction]:
+        """The type as these knobs make it: a subclass, where `nsh_aware`, `interfaces` or another
+        attribute of the class depends on them."""
+        return cls
+
+    @classmethod
     def takes_plain_ip(cls) -> bool:
         """Whether it works with the encapsulation `none` and two interfaces."""
         return cls.plain_ip or (not cls.nsh_aware and cls.interfaces == 2)
@@ -230,6 +247,12 @@ class NetworkFunction(Plugin, ABC):
     def check(cls, knobs: Mapping[str, Any]) -> None:
         """Refuse knobs that fit the schema but not each other. Raises InputError, `where` being the
         knob, or `KNOB/INDEX`."""
+        return
+
+    @classmethod
+    def check_encapsulation(cls, encapsulation: str, knobs: Mapping[str, Any]) -> None:
+        """Refuse an encapsulation (`Attachment.encapsulation`) that the knobs rule out. Raises
+        InputError, as `check`."""
         return
 
     @classmethod
@@ -250,6 +273,12 @@ class NetworkFunction(Plugin, ABC):
         return {}
 
     @classmethod
+    def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
+        """The knob, if any, whose value works only where a function's host shares the files of the
+        machine that runs sfcperf, as a namespace does."""
+        return None
+
+    @classmethod
     def inline(cls, knobs: Mapping[str, Any]) -> bool:
         """Whether a type that is not NSH-aware, with two interfaces, is a bump in the wire: frames
         reach it addressed to the endpoint beyond it, and leave as they came."""
@@ -266,3 +295,20 @@ class NetworkFunction(Plugin, ABC):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start the data plane and return when it forwards. When it raises, nothing of it stays on
         the host. Raises DeploymentError, or EnvironmentLacks for a tool that was not compiled."""
+
+
+def function_type(spec: FunctionSpec) -> type[NetworkFunction]:
+    """Return the VNF type of a function, in the form that its knobs give it."""
+    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+    return kind.form(spec.knobs)
+
+
+def check_encapsulation(spec: FunctionSpec, encapsulation: str) -> None:
+    """Refuse an encapsulation that a function does not take. Raises WorkflowError."""
+    try:
+        function_type(spec).check_encapsulation(encapsulation, spec.knobs)
+    except InputError as error:
+        where = f"/vnfs/{spec.vnf}/knobs/{error.where}"
+        raise WorkflowError(
+            f"{spec.name}: {error.message}", where=where, allowed=error.allowed, hint=error.hint
+        ) from error

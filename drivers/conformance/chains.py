@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
-from sfcperf.drivers.conformance import traffic
+from sfcperf.drivers.conformance import programs, traffic
 from sfcperf.drivers.conformance.driver_under_test import DriverUnderTest
 from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.workflow.model import Match, Scenario
@@ -126,6 +129,28 @@ class Chains(DriverUnderTest):
         deployment = self.run.deployed(scenario)
         assert self._crossed_by_pings(deployment) >= 2 * self.pings
         assert deployment.functions[0].counters()["lines"] == 1
+
+    def test_a_bridged_program_runs(self) -> None:
+        """Frames cross a function without addresses as they are."""
+        if "bridged" in self.refuses:
+            pytest.skip("the driver refuses it")
+        self._check_frames(programs.BRIDGED, "counters")
+
+    def test_a_program_that_takes_nsh_runs(self) -> None:
+        """It gets NSH frames as they are, and returns them with a lower SI."""
+        if "nsh-eth" not in self.encapsulations:
+            pytest.skip("the driver refuses it")
+        deployment = self._check_frames(programs.nsh(), "process", encapsulation="nsh-eth")
+        assert deployment.functions[0].nsh_aware
+
+    def _check_frames(self, knobs: Mapping[str, Any], proven: str, **changes: Any) -> Deployment:
+        """Check that a program with these knobs is proven by this method, and crossed."""
+        scenario = self.chain(1, vnf="program", knobs=knobs, **changes)
+        self.check_proof(scenario)
+        assert self.prove(scenario).data_planes == {"sf-1": proven}
+        deployment = self.run.deployed(scenario)
+        assert self._crossed_by_pings(deployment) >= 2 * self.pings
+        return deployment
 
     def test_a_chain_without_functions_is_a_baseline(self) -> None:
         """There is nothing to cross, and packets are not encapsulated."""

@@ -36,7 +36,8 @@ class DriverUnderTest:
     """Preset of the topology in which chains are placed (paper, Fig. 7)."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """What the driver does not build and so must refuse: `bypass` (replies that go around the
-    chain), `match` (a classifier that matches some packets only)."""
+    chain), `match` (a classifier that matches some packets only), `bridged` (a program without
+    addresses that frames cross as they are)."""
     encapsulations: ClassVar[frozenset[str]] = frozenset()
     """Which of `nsh-eth`, `nsh-vxlan-gpe` and `mpls` it builds; it must refuse the others."""
     longest: ClassVar[int] = 3

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sfcperf.drivers.conformance import programs
 from sfcperf.drivers.conformance.driver_under_test import DriverUnderTest
 from sfcperf.errors import EnvironmentLacks, SfcperfError, WorkflowError
 from sfcperf.workflow.model import Match, Scenario
@@ -28,6 +29,7 @@ ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe", "mpls")
 FEATURES: dict[str, dict[str, Any]] = {
     "bypass": {"reverse": "bypass"},
     "match": {"match": Match("icmp")},
+    "bridged": {"vnf": "program", "knobs": programs.BRIDGED},
 }
 """What a driver may refuse -> how a chain asks for it."""
 
@@ -75,6 +77,15 @@ class Validation(DriverUnderTest):
         else:
             error = self.refusal(scenario)
             assert error.where == "/chain/encapsulation"
+
+    def test_a_program_that_takes_nsh_is_built_or_refused(self) -> None:
+        """A program gets NSH frames only from a driver that gives them to functions."""
+        scenario = self.chain(1, vnf="program", knobs={"attach": "nsh", "command": ["true"]})
+        if "nsh-eth" in self.encapsulations:
+            self.accept(scenario)
+        else:
+            error = self.refusal(scenario)
+            assert (error.where or "").startswith("/vnfs/sf/")
 
     @pytest.mark.parametrize("feature", FEATURES)
     def test_it_refuses_what_it_does_not_build(self, feature: str) -> None:

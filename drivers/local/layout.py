@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import plugins
 from sfcperf.drivers.sff.layout import (
     EndpointPort,
     FunctionLayout,
@@ -21,7 +20,7 @@ from sfcperf.drivers.sff.layout import (
     Port,
     mac_address,
 )
-from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.vnfs.base import NetworkFunction, function_type
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 
 RUN_FOLDER = Path("/run")
@@ -63,7 +62,7 @@ def lay_out(scenario: Scenario, tag: str, wire_mtu: int = WIRE_MTU) -> LocalLayo
     nodes = _nodes(scenario, tag)
     functions: list[FunctionLayout] = []
     for spec in scenario.chain.functions:
-        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        kind = function_type(spec)
         ports = _function_ports(spec, kind, tag, encapsulation)
         functions.append(FunctionLayout(spec, kind, ports))
     names = ["client", "server", *(function.spec.name for function in functions)]

@@ -199,10 +199,11 @@ class ScenarioDeployment:
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
                 is_end = port in (self.layout.client, self.layout.server)
-                if is_end or plane in (EBPF, BMV2):
+                if is_end or port.address is not None or plane in (EBPF, BMV2):
                     # Offloads leave checksums to be written later. XDP frames have no room to note
-                    # that, and bmv2 does not look for the note. What endpoints send must also be
-                    # small enough to be encapsulated, on any data plane.
+                    # that, and bmv2 does not look for the note, nor Open vSwitch at the end of a
+                    # tunnel. What endpoints send must also be small enough to be encapsulated, on
+                    # any data plane.
                     namespace = self.layout.namespaces[port.instance]
                     polls = plane == EBPF and is_end
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
@@ -251,20 +252,25 @@ class ScenarioDeployment:
                 network.queue(namespace, port.inner, QUEUE_PACKETS)
 
     def _start(self, function: FunctionLayout) -> None:
-        """Start a function. If it is reached by VXLAN-GPE, its ingress gets an address before."""
+        """Start a function. If it is reached by VXLAN-GPE, its ingress gets an address before, and
+        a way to its SFF."""
         client, server = self.layout.client, self.layout.server
-        name = function.spec.name
-        ingress = function.ingress
+        name, aware = function.spec.name, function.type.nsh_aware
+        ingress, sff = function.ingress, self.layout.nodes[function.spec.node]
         if ingress.address is not None:
-            network.add_address(self.layout.namespaces[name], ingress.inner, ingress.address, 24)
+            namespace = self.layout.namespaces[name]
+            network.add_address(namespace, ingress.inner, ingress.address, 24)
+            network.add_neighbour(namespace, ingress.inner, sff.address, sff.mac)
         outputs = self.kept / name
         outputs.mkdir(parents=True, exist_ok=True)
         attachment = Attachment(
             name=name,
             interfaces=tuple(port.inner for port in function.ports),
             macs=tuple(port.mac for port in function.ports),
-            encapsulation=self.layout.encapsulation if function.type.nsh_aware else "none",
+            encapsulation=self.layout.encapsulation if aware else "none",
             address=ingress.address,
+            sff_mac=sff.mac if aware else None,
+            sff_address=sff.address if ingress.address is not None else None,
             client=(client.address, client.mac),
             server=(server.address, server.mac),
             vcpus=self.cpus.assigned[name],
@@ -275,6 +281,7 @@ class ScenarioDeployment:
             # sfcperf.
             management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
             run_id=self.context.run_id,
+            cache=self.context.state_dir / "cache",
             services=self.context.services,
         )
         self.running[name] = function.type.start(self.hosts[name], attachment, function.spec.knobs)

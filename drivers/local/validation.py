@@ -12,13 +12,14 @@ from sfcperf.drivers.local.sff.bmv2_entries import MOST_LINKS
 from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
 from sfcperf.drivers.sff.paths import MOST_LOOKUPS, paths
 from sfcperf.errors import InputError, WorkflowError
+from sfcperf.vnfs.base import check_encapsulation
 from sfcperf.vnfs.sfcmon.bmv2 import limits
 from sfcperf.workflow.model import Scenario
 
 
 def validate(scenario: Scenario, layout: Layout) -> None:
     """Raises WorkflowError for what this driver cannot build, EnvironmentLacks for too few CPUs."""
-    _check_encapsulation(scenario)
+    _check_encapsulation(scenario, layout)
     _check_endpoints(scenario, layout)
     _check_topology(scenario, layout)
     _check_paths(scenario, layout)
@@ -38,13 +39,16 @@ def check_mtu(config: Mapping[str, Any]) -> None:
         )
 
 
-def _check_encapsulation(scenario: Scenario) -> None:
+def _check_encapsulation(scenario: Scenario, layout: Layout) -> None:
     if scenario.chain.encapsulation == "mpls":
         raise WorkflowError(
             "the local driver chains by NSH: it has no MPLS",
             where="/chain/encapsulation",
             allowed='"auto", "nsh-eth" or "nsh-vxlan-gpe"',
         )
+    for function in layout.functions:
+        encapsulation = layout.encapsulation if function.type.nsh_aware else "none"
+        check_encapsulation(function.spec, encapsulation)
 
 
 def _check_endpoints(scenario: Scenario, layout: Layout) -> None:

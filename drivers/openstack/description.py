@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sfcperf import plugins
 from sfcperf.drivers.openstack.compute.diagnostics import Diagnostics
 from sfcperf.drivers.openstack.compute.guest import Guest
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
-from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.vnfs.base import function_type
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec
 
 
@@ -70,7 +69,7 @@ def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
     hops = [*crossed("client", ["client"], [deployed.endpoint_interface("client").name])]
     for spec in deployed.scenario.chain.functions:
         # The ingress of a type with one interface has the same name on all infrastructures.
-        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        kind = function_type(spec)
         ingress = spec.name if kind.interfaces == 1 else f"{spec.name}-in"
         own = deployed.interfaces(spec.name)
         hops += crossed(spec.name, [ingress, f"{spec.name}-out"], own)

@@ -23,7 +23,7 @@ from sfcperf.hosts.ip_batch import ip_batch
 from sfcperf.hosts.provision import install
 from sfcperf.management.deployment import Deployment
 from sfcperf.results.files import remove_empty
-from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
+from sfcperf.vnfs.base import Attachment, Management, RunningFunction, function_type
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
@@ -62,6 +62,7 @@ class Attached:
     interfaces: tuple[str, ...]
     macs: tuple[str, ...]
     encapsulation: str
+    sff_mac: str | None = None
 
 
 @dataclass(eq=False)
@@ -218,7 +219,7 @@ class ScenarioDeployment:
     def _function(self, spec: FunctionSpec) -> None:
         """Bring tools to the guest of a function, and start the function there."""
         guest = self.functions[spec.name]
-        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        kind = function_type(spec)
         self._equip(spec.name, guest, kind.tools(spec.knobs))
         client, server = self.endpoint_interface("client"), self.endpoint_interface("server")
         outputs, scratch = self.kept / spec.name, self.outputs / spec.name
@@ -231,6 +232,7 @@ class ScenarioDeployment:
             macs=attached.macs,
             encapsulation=attached.encapsulation,
             address=None,
+            sff_mac=attached.sff_mac,
             client=(client.address, client.mac),
             server=(server.address, server.mac),
             vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
@@ -260,7 +262,7 @@ class ScenarioDeployment:
         """Connect a function to ports that carry NSH: by FUNCTION_INTERFACE if it takes NSH, else
         behind an SFC proxy. The agent of the cloud has a proxy too, but Open vSwitch refuses its
         flows (`actions are invalid with specified match`)."""
-        kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+        kind = function_type(spec)
         mtu = self.config.mtu + encapsulation.NSH_BYTES
         if not kind.nsh_aware:
             self.at_ports[spec.name] = SfcProxy.launch(guest.host, spec.name, ports, mtu)

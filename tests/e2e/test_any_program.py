@@ -15,10 +15,13 @@ from support.ended import ended
 from support.local import left_by, small_workflow
 from support.network.wires import eventually
 from support.schemas import violations
+from support.vnfs.images import image
 
 pytestmark = pytest.mark.root
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "any-program" / "bridge-or-socat.json"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE = EXAMPLES / "any-program" / "bridge-or-socat.json"
+IMAGE_EXAMPLE = EXAMPLES / "container-image"
 LINES = 40
 SHORT = {"design.rounds": 1, "design.warmup_rounds": 0, "publish": []}
 
@@ -47,6 +50,37 @@ def test_what_init_writes_runs_at_once(tmp_path: Path) -> None:
     for trial in _trials(folder):
         assert trial["status"] == "valid", trial["reasons"]
         assert trial["deployment"]["traversal"]["data_planes"] == {"my-vnf-1": "process"}
+
+
+@pytest.mark.parametrize("script", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) -> None:
+    """The script downloads packages, so that the gate uses an image of what is installed."""
+    folder = Path(shutil.copytree(IMAGE_EXAMPLE, tmp_path / "example"))
+    workflow, tar = folder / "wire.json", folder / "socat.tar"
+    assert len(workflow.read_text().splitlines()) <= LINES
+    if script:
+        subprocess.run([folder / "build.sh"], check=True, capture_output=True)
+    else:
+        layout = image(tmp_path / "layout", programs=["socat"])
+        subprocess.run(["tar", "-C", layout, "-cf", tar, "."], check=True)
+    run = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
+    trials = _trials(run)
+    digests = set()
+    for trial in trials:
+        deployment = trial["deployment"]
+        assert deployment["traversal"]["data_planes"] == {"wire-1": "process"}
+        facts = deployment["facts"]["functions"]["wire-1"]
+        in_image = trial["scenario"]["variant"] == "image"
+        assert ("image" in facts) == in_image
+        digests |= {facts["image"]} if in_image else set()
+    assert len(trials) == 4
+    # A package takes the image along, and a replay shows its digest and finds it there.
+    [digest], package = digests, tmp_path / "p.zip"
+    packed = ended([SFCPERF, "pack", run, "-o", package, "--large-files"], timeout_s=60)
+    assert packed.returncode == 0, packed.stderr
+    shutil.rmtree(folder)
+    shown = ended([SFCPERF, "replay", package], timeout_s=120)
+    assert f"  image: {digest}\n" in shown.stdout, shown.stderr
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +154,17 @@ def test_a_package_takes_the_script_along(limited: Path, tmp_path: Path) -> None
     assert [file.read_text() for file in here.rglob("limit-1-*.out")] == ["limited to 10000\n"]
 
 
-def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
-    """Not even a process that has left its parent and session."""
-    knobs = {"command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"]}
+@pytest.mark.parametrize("in_image", [False, True])
+def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path, in_image: bool) -> None:
+    """Not even a process that has left its parent and session, or a mount of a container."""
+    knobs = {
+        "command": ["sh", "-c", "setsid sleep 271828 & exec sleep 314159"],
+        "data_plane": "kernel",
+        "image": str(image(tmp_path / "image")) if in_image else "",
+    }
+    mounted = Path("/proc/self/mountinfo").read_text().count("/hosts/own-1/")
     document = small_workflow(
-        vnfs={"own": {"type": "program", "knobs": {**knobs, "data_plane": "kernel"}}},
+        vnfs={"own": {"type": "program", "knobs": knobs}},
         chain={"functions": [{"vnf": "own"}]},
         probes=[{"probe": "ping", "count": 1000, "interval_s": 0.1}],
     )
@@ -139,6 +179,7 @@ def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path) -> None:
     assert ended([SFCPERF, "clean"], timeout_s=60).returncode == 0
     assert left_by(folder) == []
     assert _sleeping() == []
+    assert Path("/proc/self/mountinfo").read_text().count("/hosts/own-1/") == mounted
 
 
 def _sleeping() -> list[str]:

@@ -25,6 +25,7 @@ class TestOpenStack(DriverConformance):
         "telemetry_cloud": "sfcperf-admin",
     }
     encapsulations = frozenset({"nsh-eth", "mpls"})
+    refuses = frozenset({"bridged"})
     # Four VMs at a time: emulated ones share two cores.
     longest = 2
     # An emulated VM boots in the time of two thirds of a deployment.

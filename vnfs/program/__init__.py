@@ -1,1 +1,1 @@
-"""Any program as a VNF, described in the workflow alone; NSH-unaware."""
+"""Any program as a VNF, described in the workflow alone."""

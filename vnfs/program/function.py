@@ -7,18 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sfcperf.environment.tools import tool
+from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
+from sfcperf.vnfs.program import container
 from sfcperf.vnfs.program import knobs as described
-from sfcperf.vnfs.program.bridged import Bridged
 from sfcperf.vnfs.program.routed import Routed
-from sfcperf.workflow.references import level_text
+from sfcperf.vnfs.program.unrouted import Unrouted
 
 
 class AnyProgram(NetworkFunction):
-    """Runs a program that the workflow describes."""
+    """Runs a program that the workflow describes.
+
+    With the knob `attach` set to `nsh`, it is NSH-aware and has one interface."""
 
     name = "program"
     title = "Any program, described in the workflow"
@@ -28,18 +31,19 @@ class AnyProgram(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """Require `ip`, `sysctl`, and the commands that the program has."""
-        named = dict.fromkeys(argv[0] for _, argv in described.commands(knobs))
+        """Require `ip`, `sysctl`, the commands that the program has, and what its image needs."""
+        named = dict.fromkeys(argv[0] for _, argv in described.outside(knobs))
         # What a placeholder stands for is not known yet.
-        return [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+        needs = [*requirements(), *(_command(name) for name in named if "{{" not in name)]
+        if knobs["image"]:
+            needs += container.requirements(knobs)
+        return needs
 
     @classmethod
     def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
-        """Return its commands, in the order in which they are run, with their environment."""
-        variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
-        environment = ["env", *variables] if variables else []
-        for place, argv in described.commands(knobs):
-            yield "/".join(map(str, place)), [*environment, *argv]
+        """Return its image and commands, in the order in which they are run, with their
+        environment."""
+        return described.shown(knobs)
 
     @classmethod
     def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -59,6 +63,16 @@ class AnyProgram(NetworkFunction):
         return described.files(knobs)
 
     @classmethod
+    def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
+        """Return the knob `image`, if there is one: it is unpacked on this machine."""
+        return "image" if knobs["image"] else None
+
+    @classmethod
+    def form(cls, knobs: Mapping[str, Any]) -> type[NetworkFunction]:
+        """Return NshProgram for a program that is attached `nsh`."""
+        return NshProgram if knobs["attach"] == "nsh" else cls
+
+    @classmethod
     def inline(cls, knobs: Mapping[str, Any]) -> bool:
         """Whether the program is attached `bridged`."""
         return bool(knobs["attach"] == "bridged")
@@ -67,7 +81,33 @@ class AnyProgram(NetworkFunction):
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Run the setup commands, start the program, and return when it is ready. Raises
         DeploymentError with its last lines of output."""
-        return (Bridged if cls.inline(knobs) else Routed).launch(host, attachment, knobs)
+        return (Routed if knobs["attach"] == "routed" else Unrouted).launch(host, attachment, knobs)
+
+
+class NshProgram(AnyProgram):
+    """A program that gets NSH frames as they are."""
+
+    nsh_aware = True
+    interfaces = 1
+
+    @classmethod
+    def check_encapsulation(cls, encapsulation: str, knobs: Mapping[str, Any]) -> None:
+        """Refuse plain IP, and what is not among the program's `encapsulations`."""
+        takes = knobs["encapsulations"]
+        if encapsulation == "none":
+            raise InputError(
+                "it gets NSH frames, but functions of this chain get plain IP",
+                where="attach",
+                allowed='"routed"',
+                hint='or set "/chain/encapsulation" to "nsh-eth", if the infrastructure has it',
+            )
+        if encapsulation not in takes:
+            raise InputError(
+                f"the chain's encapsulation is {encapsulation}, which it does not take",
+                where="encapsulations",
+                allowed=f'a list with "{encapsulation}", if the program takes it',
+                hint=f'or set "/chain/encapsulation" to "{takes[0]}"',
+            )
 
 
 def _command(name: str) -> Requirement:

@@ -6,11 +6,14 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.plugins import array, choice, integer, number, object_schema, port
+from sfcperf.plugins import array, choice, flag, integer, number, object_schema, port
 from sfcperf.vnfs.program import placeholders
+from sfcperf.vnfs.program.image import read
+from sfcperf.vnfs.program.runtime_config import CAPABILITIES
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import choices
 from sfcperf.workflow.references import level_text
@@ -90,19 +93,47 @@ _OWN = object_schema(
     '{"type": "integer", "minimum": 0, "default": 100}.',
 )
 
+DEFAULT_ENCAPSULATIONS = ["nsh-eth"]
+
 PARAMETERS = object_schema(
     {
         "attach": choice(
             "How packets cross. `routed`: the kernel forwards IPv4 between the two interfaces, "
             "as for a router. `bridged`: the interfaces have no addresses, and the program, or a "
-            "bridge of the setup commands, moves frames from one to the other.",
-            ["routed", "bridged"],
+            "bridge of the setup commands, moves frames from one to the other. `nsh`: frames with "
+            "an NSH come by one interface, and the program returns them there, with the service "
+            "index decremented.",
+            ["routed", "bridged", "nsh"],
             default="routed",
         ),
         "command": _command(
             "The program with its arguments; it stays in the foreground. No shell is involved. A "
             "name with a slash is a path, which is relative to the workflow. Without it, the setup "
-            "commands do all."
+            "commands do all. With an `image` it is a command of the image, in place of its own."
+        ),
+        "image": {
+            "type": "string",
+            "maxLength": 4096,
+            "default": "",
+            "description": "Path, relative to the workflow, of a container image in which the "
+            "program is: an OCI image layout (a folder or a tar), or an archive of `docker save`. "
+            "`command`, `ready` and `counters` run inside, `setup` and `teardown` outside.",
+        },
+        "image_name": {
+            "type": "string",
+            "maxLength": 512,
+            "default": "",
+            "description": "Name of the image, if its file has several.",
+        },
+        "capabilities": array(
+            "Capabilities of the program in an image beyond those that Docker gives by default, "
+            "such as `NET_ADMIN`.",
+            {"enum": list(CAPABILITIES)},
+            default=[],
+        ),
+        "privileged": flag(
+            "Whether the program in an image has all capabilities, the devices of the machine, "
+            "and may write to /proc and /sys."
         ),
         "setup": _commands(
             "Commands that run before the program, in this order; all must succeed."
@@ -136,6 +167,14 @@ PARAMETERS = object_schema(
         "stop_timeout_s": number(
             "How long after that signal it is killed, seconds.", (0.1, 60), default=5
         ),
+        "encapsulations": array(
+            "With `attach` `nsh`: the encapsulations that the program takes. `nsh-eth`: NSH over "
+            "Ethernet. `nsh-vxlan-gpe`: NSH in VXLAN-GPE over UDP.",
+            {"enum": ["nsh-eth", "nsh-vxlan-gpe"]},
+            minItems=1,
+            uniqueItems=True,
+            default=DEFAULT_ENCAPSULATIONS,
+        ),
         "data_plane": choice(
             "What carries packets. `program`: its processes; while they are stopped, none may "
             "cross. `kernel`: the kernel, which the program only sets up or watches, or which lets "
@@ -163,16 +202,25 @@ def own_values(knobs: Mapping[str, Any]) -> dict[str, Any]:
 def check(knobs: Mapping[str, Any]) -> None:
     """Refuse knobs that fit the schema but not each other. Raises InputError, as
     `NetworkFunction.check`."""
-    if not knobs["command"]:
+    if not has_process(knobs):
         if not knobs["setup"]:
             raise InputError(
-                "nothing would run", where="command", allowed="a `command`, or `setup` commands"
+                "nothing would run",
+                where="command",
+                allowed="a `command`, an `image`, or `setup` commands",
             )
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
     _check_folders(knobs)
+    _check_image(knobs)
+    if knobs["attach"] != "nsh" and knobs["encapsulations"] != DEFAULT_ENCAPSULATIONS:
+        raise InputError(
+            "only a program that gets NSH frames has an encapsulation",
+            where="encapsulations",
+            hint='set `attach` to "nsh"',
+        )
     _check_own(knobs)
-    known = [*placeholders.OF_ATTACHMENT, *knobs["schema"]]
+    known = [*placeholders.of(knobs["attach"]), *knobs["schema"]]
     for place, argv in commands(knobs):
         _check_words(place, argv, known)
     if "output" in knobs["ready"]:
@@ -185,9 +233,14 @@ def check(knobs: Mapping[str, Any]) -> None:
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
 
 
+def has_process(knobs: Mapping[str, Any]) -> bool:
+    """Whether a program runs at all, beside setup commands."""
+    return bool(knobs["command"] or knobs["image"])
+
+
 def _check_folders(knobs: Mapping[str, Any]) -> None:
     """Refuse folders in place of files."""
-    paths = {(*place, 0): argv[0] for place, argv in commands(knobs) if "/" in argv[0]}
+    paths = {(*place, 0): argv[0] for place, argv in outside(knobs) if "/" in argv[0]}
     paths |= {("files", name): path for name, path in knobs["files"].items()}
     for place, path in paths.items():
         # Unlike Path.is_dir, this raises nothing for a name that is too long.
@@ -196,10 +249,29 @@ def _check_folders(knobs: Mapping[str, Any]) -> None:
             raise InputError(f"{path} is a folder", where=where, allowed="a file")
 
 
+def _check_image(knobs: Mapping[str, Any]) -> None:
+    """Refuse what is no image, or has nothing to run, and knobs that need one."""
+    if not knobs["image"]:
+        for knob in ("image_name", "capabilities", "privileged"):
+            if knobs[knob]:
+                raise InputError("there is no `image`", where=knob)
+        return
+    try:
+        image = read(Path(knobs["image"]), knobs["image_name"])
+    except InputError as error:
+        raise error.as_kind(InputError, where="image") from error
+    if not (knobs["command"] or image.command):
+        raise InputError(
+            "the image has neither an entrypoint nor a command of its own",
+            where="image",
+            hint="say in `command` what is to run in it",
+        )
+
+
 def _check_own(knobs: Mapping[str, Any]) -> None:
     """Refuse wrong schemas of the program's own knobs, and values that do not fit them."""
     for name in knobs["schema"]:
-        if name in placeholders.OF_ATTACHMENT:
+        if name in placeholders.of(knobs["attach"]):
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
             )
@@ -260,19 +332,42 @@ def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
             yield place, list(map(level_text, argv))
 
 
+def shown(knobs: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is executed, for users: the image by its digest, its own command if that is run,
+    and the words of each command, with its place in the knobs and its environment."""
+    if knobs["image"]:
+        image = read(Path(knobs["image"]), knobs["image_name"])
+        yield "image", [image.digest]
+        if not knobs["command"]:
+            yield "command of the image", list(image.command)
+    variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
+    environment = ["env", *variables] if variables else []
+    for place, argv in commands(knobs):
+        yield "/".join(map(str, place)), [*environment, *argv]
+
+
+def outside(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """Yield those of the commands that do not run in an image."""
+    for place, argv in commands(knobs):
+        if not knobs["image"] or place[0] in ("setup", "teardown"):
+            yield place, argv
+
+
 def programs(knobs: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of its programs: the first word of each command, and further words that are
     absolute paths. What a placeholder stands for is not known yet."""
-    for _, (name, *arguments) in commands(knobs):
+    for _, (name, *arguments) in outside(knobs):
         paths = (word for word in arguments if word.startswith("/"))
         yield from (word for word in (name, *paths) if "{{" not in word)
 
 
 def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     """Yield the places in the knobs of paths that are relative to the workflow."""
-    for place, (name, *_) in commands(knobs):
+    for place, (name, *_) in outside(knobs):
         if "/" in name and not name.startswith("/"):
             yield (*place, 0)
+    if knobs["image"]:
+        yield ("image",)
     for name, content in knobs["files"].items():
         if isinstance(content, str):
             yield ("files", name)

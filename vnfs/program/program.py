@@ -15,7 +15,8 @@ from sfcperf.hosts.base import CompletedCommand, Host, Process, command_text
 from sfcperf.hosts.procfs import tcp_listening_ports, udp_ports
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.program import counters, placeholders
-from sfcperf.vnfs.program.knobs import own_values
+from sfcperf.vnfs.program.container import Container
+from sfcperf.vnfs.program.knobs import has_process, own_values
 from sfcperf.vnfs.program.processes import family, processes
 from sfcperf.workflow.references import level_text
 
@@ -33,6 +34,9 @@ more. Without a limit, a program could fill the disk that has the results."""
 _IN_FOLDER = 'ulimit -f "$1" && cd "$2" && shift 2 && exec "$@"'
 """Script that runs a command in a folder, with a limit of file sizes in blocks of 512 bytes; all
 three are its arguments."""
+_SIGNALLED = 128
+"""A runtime of containers ends with this status and the number of the signal that has ended the
+program."""
 _starts = itertools.count()
 """Numbers for names of files: each start has files of its own."""
 
@@ -44,7 +48,7 @@ class Program:
         self._host = host
         self._name = attachment.name
         self._knobs = knobs
-        self._texts = placeholders.texts(attachment, own_values(knobs))
+        self._texts = placeholders.texts(knobs["attach"], attachment, own_values(knobs))
         self._folder = host.workdir / f"program-{attachment.name}"
         self._outputs = [
             attachment.outputs / f"{attachment.name}-{number}.{kind}"
@@ -52,15 +56,19 @@ class Program:
             for kind in ("out", "err")
         ]
         self._process: Process | None = None
+        self._container: Container | None = None
+        if knobs["image"]:
+            # No name of its `files` begins with a dot.
+            self._container = Container(self._folder / ".container", attachment, knobs)
 
     @property
     def carries_packets(self) -> bool:
         """Whether packets cross only while its process works."""
-        return bool(self._knobs["command"]) and self._knobs["data_plane"] == "program"
+        return has_process(self._knobs) and self._knobs["data_plane"] == "program"
 
     def prepare(self) -> None:
-        """Make its folder with its files, then run its setup commands. Raises DeploymentError when
-        one fails, MeasurementError for its files."""
+        """Make its folder with its files and its container, then run its setup commands. Raises
+        DeploymentError when one fails, or for its image, MeasurementError for its files."""
         self._host.run(["mkdir", "-p", str(self._folder)], timeout_s=COMMAND_TIMEOUT_S)
         for name, content in self._knobs["files"].items():
             if isinstance(content, str):
@@ -69,6 +77,10 @@ class Program:
                 text = "".join(f"{self._filled(line)}\n" for line in content)
                 argv = ["tee", str(self._folder / name)]
                 self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, stdin=text.encode())
+        if self._container is not None:
+            command = [self._filled(word) for word in self._knobs["command"]]
+            own_files = [self._folder / name for name in self._knobs["files"]]
+            self._container.prepare(command, self._env, own_files)
         for number, argv in enumerate(self._knobs["setup"], 1):
             done = self._run(argv)
             if done.returncode != 0:
@@ -77,10 +89,14 @@ class Program:
     def start(self) -> None:
         """Start its process, if it has one, and return when it is ready. Raises DeploymentError, or
         MeasurementError if the host is gone."""
-        if not self._knobs["command"]:
+        if not has_process(self._knobs):
             return
         stdout, stderr = self._outputs
-        argv = self._argv(self._knobs["command"])
+        container = self._container
+        if container is None:
+            argv = self._argv(self._knobs["command"])
+        else:
+            argv = [*self._in_folder, *container.argv()]
         self._process = self._host.spawn(argv, stdout=stdout, stderr=stderr)
         timeout_s = self._knobs["ready_timeout_s"] if self._knobs["ready"] else SETTLE_S
         ready = self._process.becomes(self._is_ready, timeout_s=timeout_s, period_s=_POLL_S)
@@ -98,7 +114,7 @@ class Program:
         argv = self._knobs["counters"]
         if not argv:
             return {}
-        done = self._run(argv)
+        done = self._run(argv, inside=True)
         if done.returncode != 0:
             raise MeasurementError(self._ended(argv, done))
         try:
@@ -111,6 +127,8 @@ class Program:
         status = None if self._process is None else self._process.poll()
         if status is None:
             return None
+        if self._container is not None and status > _SIGNALLED:
+            status = _SIGNALLED - status
         return f"its program has ended {_ending(status)}; it printed: {self._last_lines()}"
 
     def pids(self) -> tuple[int, ...]:
@@ -136,7 +154,9 @@ class Program:
             self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 
     def facts(self) -> dict[str, Any]:
-        """Return its command as it was run."""
+        """Return its command as it was run, and its image."""
+        if self._container is not None:
+            return {"command": list(self._container.command), **self._container.facts()}
         command = self._knobs["command"]
         return {"command": [self._filled(word) for word in command]} if command else {}
 
@@ -180,7 +200,7 @@ class Program:
     def _is_ready(self) -> bool:
         ready = self._knobs["ready"]
         if "command" in ready:
-            return self._run(ready["command"]).returncode == 0
+            return self._run(ready["command"], inside=True).returncode == 0
         if "port" in ready:
             return ready["port"] in self._open_ports()
         return "output" in ready and re.search(ready["output"], self._printed(), re.M) is not None
@@ -203,10 +223,15 @@ class Program:
             return f"nothing listens at port {ready['port']}"
         return f"it printed no line like {ready['output']!r}"
 
-    def _run(self, argv: Sequence[Any]) -> CompletedCommand:
-        """Run one of its commands to the end. Raises MeasurementError when it takes too long."""
+    def _run(self, argv: Sequence[Any], *, inside: bool = False) -> CompletedCommand:
+        """Run one of its commands to the end, `inside` its container if it has one. Raises
+        MeasurementError when it takes too long."""
+        if inside and self._container is not None:
+            words = self._container.inside([self._filled(word) for word in argv])
+        else:
+            words = self._argv(argv)
         try:
-            return self._host.run(self._argv(argv), timeout_s=COMMAND_TIMEOUT_S, check=False)
+            return self._host.run(words, timeout_s=COMMAND_TIMEOUT_S, check=False)
         except MeasurementError as error:
             raise MeasurementError(f"`{self._shown(argv)}`: {error.message}") from error
 
@@ -220,10 +245,19 @@ class Program:
         command, *arguments = map(self._filled, argv)
         if command.startswith("/"):
             command = self._host.program(Path(command))
-        variables = [f"{name}={self._filled(text)}" for name, text in self._knobs["env"].items()]
+        variables = [f"{name}={text}" for name, text in self._env.items()]
         environment = ["env", *variables] if variables else []
-        start = ["sh", "-c", _IN_FOLDER, "sh", str(MAX_FILE_BYTES // 512), str(self._folder)]
-        return [*start, *environment, command, *arguments]
+        return [*self._in_folder, *environment, command, *arguments]
+
+    @property
+    def _in_folder(self) -> list[str]:
+        """What comes before a command that runs in the program's folder, with a limit of sizes."""
+        return ["sh", "-c", _IN_FOLDER, "sh", str(MAX_FILE_BYTES // 512), str(self._folder)]
+
+    @property
+    def _env(self) -> dict[str, str]:
+        """Variables of its commands' environment."""
+        return {name: self._filled(text) for name, text in self._knobs["env"].items()}
 
     def _filled(self, word: Any) -> str:
         """Return a word of a command as text, its placeholders replaced."""

@@ -79,10 +79,12 @@ class OverlayDeployment(ScenarioDeployment):
     def _attach_function(self, spec: FunctionSpec, guest: Guest) -> Attached:
         self._launch(spec.name, guest)
         ports = self.layout.ports(spec.name)
+        aware = self.gets_nsh(spec.name)
         return Attached(
             tuple(port.inner for port in ports),
             tuple(port.mac for port in ports),
-            "nsh-eth" if self.gets_nsh(spec.name) else "none",
+            "nsh-eth" if aware else "none",
+            self.layout.nodes[spec.name].mac if aware else None,
         )
 
     def _launch(self, name: str, guest: Guest) -> None:

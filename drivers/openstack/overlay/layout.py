@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sfcperf import plugins
 from sfcperf.dataplane.port_pair import FUNCTION_INTERFACE
 from sfcperf.drivers.sff.layout import (
     EndpointPort,
@@ -21,7 +20,7 @@ from sfcperf.drivers.sff.layout import (
     Port,
     mac_address,
 )
-from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.vnfs.base import function_type
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
 ENDPOINT_INTERFACE = "sfc-data"
@@ -78,7 +77,7 @@ def lay_out(scenario: Scenario, tag: str, nics: Mapping[str, Nic], wire_mtu: int
 
 def _function(spec: FunctionSpec, tag: str) -> FunctionLayout:
     """Return a function with its attachments: one if it takes NSH, else its ingress and egress."""
-    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+    kind = function_type(spec)
     names = (FUNCTION_INTERFACE,) if kind.nsh_aware else PLAIN_INTERFACES
     ports = tuple(
         Port(

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from sfcperf import plugins
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError
 from sfcperf.drivers.openstack.api.tacker_server import TackerServer
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import Correlation
 from sfcperf.errors import EnvironmentLacks, WorkflowError
-from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.vnfs.base import check_encapsulation, function_type
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
 NSH_BYTES = 24 + 14
@@ -41,12 +40,12 @@ def correlation(scenario: Scenario) -> Correlation:
 
 def nsh_aware(scenario: Scenario) -> list[FunctionSpec]:
     """Return the functions of a chain whose types take NSH."""
-    return [spec for spec in scenario.chain.functions if _type(spec).nsh_aware]
+    return [spec for spec in scenario.chain.functions if function_type(spec).nsh_aware]
 
 
 def gets_nsh(spec: FunctionSpec, chain: Correlation) -> bool:
     """Whether a function gets NSH frames in a chain with this encapsulation."""
-    return chain == "nsh" and _type(spec).nsh_aware
+    return chain == "nsh" and function_type(spec).nsh_aware
 
 
 def describe(scenario: Scenario, config: Config) -> str:
@@ -78,12 +77,14 @@ def check(scenario: Scenario, config: Config) -> None:
     """Raises WorkflowError for an encapsulation that the configured chaining does not have, and for
     a function that cannot take what it would get."""
     for spec in scenario.chain.functions:
-        if _type(spec).inline(spec.knobs):
+        if function_type(spec).inline(spec.knobs):
             raise WorkflowError(
                 f"{spec.name} leaves frames as they are, and clouds address them to its ports",
                 where=f"/vnfs/{spec.vnf}/knobs",
                 hint="only the local driver has functions without addresses",
             )
+        chain = "nsh" if config.overlay else correlation(scenario)
+        check_encapsulation(spec, "nsh-eth" if gets_nsh(spec, chain) else "none")
     if config.overlay:
         if scenario.chain.encapsulation not in ("auto", "nsh-eth"):
             raise WorkflowError(
@@ -109,7 +110,7 @@ def check(scenario: Scenario, config: Config) -> None:
             allowed=str(FIRST_SI),
         )
     for spec in scenario.chain.functions:
-        if not gets_nsh(spec, correlation(scenario)) and not _type(spec).takes_plain_ip():
+        if not gets_nsh(spec, correlation(scenario)) and not function_type(spec).takes_plain_ip():
             raise WorkflowError(
                 f"a {spec.type} needs NSH, but functions of this chain get plain IP",
                 where=f"/vnfs/{spec.vnf}/type",
@@ -155,8 +156,3 @@ def check_support(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -
                 hint=f"networking-sfc 6 (Queens, 2018) or later is needed; or {PLAIN_IP}",
             ) from error
         raise
-
-
-def _type(spec: FunctionSpec) -> type[NetworkFunction]:
-    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
-    return kind

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import plugins
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import ExistingMachine, MachineSpec
 from sfcperf.drivers.openstack.model.user_data import mime_subtype
 from sfcperf.drivers.openstack.planning.endpoint_options import options_of
 from sfcperf.errors import WorkflowError
-from sfcperf.vnfs.base import NetworkFunction
+from sfcperf.vnfs.base import function_type
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Resources, Scenario
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
@@ -90,7 +89,7 @@ def _endpoint(spec: EndpointSpec, config: Config) -> MachineSpec | ExistingMachi
 def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
     """Return the spec of a function's machine. Resources that the workflow sets are a minimum; if
     it sets none, a flavor alone sets the size."""
-    kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
+    kind = function_type(spec)
     vnfd = spec.vnfd or kind.own_descriptor()
     descriptor = Descriptor(None, None) if vnfd is None else read_descriptor(vnfd)
     image = config.image or descriptor.image

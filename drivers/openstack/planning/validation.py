@@ -6,6 +6,7 @@ import hashlib
 import ipaddress
 from collections.abc import Sequence
 
+from sfcperf import plugins
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import PREFIX_LENGTH
 from sfcperf.drivers.openstack.planning import encapsulation, overlay
@@ -34,6 +35,7 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
     for scenario in scenarios:
         # It refuses options and descriptors that do not make a machine; its result is not needed.
         scenario_machines(scenario, config)
+        _check_functions(scenario)
         encapsulation.check(scenario, config)
         if config.overlay:
             overlay.check(scenario, config)
@@ -59,6 +61,19 @@ def data_prefix(scenario: Scenario, tag: str = "") -> str:
     tag."""
     client = ipaddress.IPv4Interface(f"{addresses(scenario, tag)[0]}/{PREFIX_LENGTH}")
     return str(client.network)
+
+
+def _check_functions(scenario: Scenario) -> None:
+    """Refuse functions that need files of this machine: VMs have their own."""
+    for spec in scenario.chain.functions:
+        knob = plugins.load("vnf", spec.type).here_only(spec.knobs)
+        if knob is not None:
+            raise WorkflowError(
+                f"{spec.name} runs in a VM, which has its own files",
+                where=f"/vnfs/{spec.vnf}/knobs/{knob}",
+                hint="use an image of the cloud (Glance) that has the program, and leave this knob "
+                "out; or use the local driver",
+            )
 
 
 def _check_classifier(scenario: Scenario) -> None:

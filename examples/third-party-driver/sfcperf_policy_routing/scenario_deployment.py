@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf import plugins
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, this_machine
@@ -14,7 +13,7 @@ from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs.base import Attachment, RunningFunction
+from sfcperf.vnfs.base import Attachment, RunningFunction, function_type
 from sfcperf.workflow.model import Scenario
 from sfcperf_policy_routing.layout import NODE, NODE_MAC, Function, Layout
 from sfcperf_policy_routing.routing import endpoint_commands, node_commands
@@ -130,7 +129,7 @@ class ScenarioDeployment:
             mtu=int(self.context.config["mtu"]),
             outputs=self._workdirs / spec.name,
         )
-        kind = plugins.load("vnf", spec.type)
+        kind = function_type(spec)
         self.running[spec.name] = kind.start(self.hosts[spec.name], attachment, spec.knobs)
 
     def facts(self) -> Mapping[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sfcperf import plugins
 from sfcperf.drivers.local.cpus import machine_cpus
 from sfcperf.errors import EnvironmentLacks, WorkflowError
+from sfcperf.vnfs.base import function_type
 from sfcperf.workflow.model import Scenario
 
 MAX_FUNCTIONS = 30
@@ -73,12 +73,12 @@ def _check_chain(scenario: Scenario) -> None:
             allowed=f"at most {MAX_FUNCTIONS}",
         )
     for spec in chain.functions:
-        if not plugins.load("vnf", spec.type).takes_plain_ip():
+        if not function_type(spec).takes_plain_ip():
             raise WorkflowError(
                 f"a {spec.type} works on NSH only, but functions of this driver receive plain IP",
                 where=f"/vnfs/{spec.vnf}/type",
             )
-        if plugins.load("vnf", spec.type).inline(spec.knobs):
+        if function_type(spec).inline(spec.knobs):
             raise WorkflowError(
                 f"{spec.name} leaves frames as they are, but this driver routes to its address",
                 where=f"/vnfs/{spec.vnf}/knobs",

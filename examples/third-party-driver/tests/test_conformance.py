@@ -11,6 +11,7 @@ class TestPolicyRouting(DriverConformance):
     """All tests but the last come from SFCPerf."""
 
     driver = "policy-routing"
+    refuses = frozenset({"bridged"})
 
     def traces(self, tag: str) -> list[str]:
         """What `ip netns` lists."""

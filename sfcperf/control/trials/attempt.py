@@ -32,6 +32,8 @@ CPU time, which may be longer than the measurement."""
 
 Counters = Mapping[str, Mapping[str, int]]
 """SF -> counter -> packets."""
+_ALWAYS = frozenset({"received", "forwarded", "dropped"})
+"""Counters that every SF has."""
 
 
 @dataclass
@@ -52,6 +54,9 @@ class Attempt:
     """SF -> packets that it forwarded during the measurement."""
     drops: Mapping[str, int]
     """SF -> packets that it dropped during the measurement; SFs without drops are left out."""
+    counters: Mapping[str, Mapping[str, int]]
+    """SF -> how much its own counters grew during the measurement, beside those that all have;
+    counters that did not are left out, and SFs without others."""
     unparsed: Mapping[str, int]
     """SFF -> frames that its classifier could not parse, and so dropped, during the measurement;
     SFFs without such frames are left out."""
@@ -185,7 +190,8 @@ class _Measurement:
                 watch.begin()
                 result, observed = self._observe()
                 watch.end()
-                forwarded, dropped = _differences(before, _counters(deployment))
+                after = _counters(deployment)
+                forwarded, dropped = _differences(before, after)
                 unparsed = _rose(unparsed_before, deployment.unparsed())
                 with run.interrupts.allowed:
                     doubts = run.services.end_trial()
@@ -199,6 +205,7 @@ class _Measurement:
             observed,
             forwarded,
             dropped,
+            _own(before, after),
             unparsed,
             noise,
             services=service_notes,
@@ -265,9 +272,20 @@ def _differences(before: Counters, after: Counters) -> tuple[dict[str, int], dic
     return forwarded, dropped
 
 
+def _own(before: Counters, after: Counters) -> dict[str, dict[str, int]]:
+    """How much the counters grew that not all SFs have; without SFs of which none did."""
+    found = {}
+    for name, counters in after.items():
+        grown = _rose(before[name], counters)
+        if own := {counter: grown[counter] for counter in grown if counter not in _ALWAYS}:
+            found[name] = own
+    return found
+
+
 def _rose(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """How much each count grew; counts that did not grow are left out."""
-    return {name: count - before[name] for name, count in after.items() if count > before[name]}
+    rises = {name: count - before.get(name, 0) for name, count in after.items()}
+    return {name: rise for name, rise in rises.items() if rise > 0}
 
 
 def _check_crossed(forwarded: Mapping[str, int], expected: int) -> None:

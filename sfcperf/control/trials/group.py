@@ -241,6 +241,8 @@ def _record_of(
         notes = dict(done.result.notes)
         if done.drops:
             notes["sf_drops"] = dict(done.drops)
+        if done.counters:
+            notes["sf_counters"] = dict(done.counters)
         if done.unparsed:
             notes["unparsed_frames"] = dict(done.unparsed)
         if done.services:

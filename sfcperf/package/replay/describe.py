@@ -118,8 +118,13 @@ def program_lines(workflow: Workflow) -> list[str]:
     files = {path: f"file {path}: {_digest_text(file)}" for path, file in workflow.files.items()}
     sections: dict[str, dict[str, None]] = {}
     for function in workflow.functions:
-        stated = plugins.load("vnf", function.type).commands(function.knobs_as_written)
-        lines = [f"{place}: {shlex.join(argv)}" for place, argv in stated]
+        stated = plugins.load("vnf", function.type).commands(function.knobs)
+        # Paths as the workflow has them, which are the same on any machine.
+        written = {str(file): path for path, file in function.located.items()}
+        lines = [
+            f"{place}: {shlex.join(written.get(word, word) for word in argv)}"
+            for place, argv in stated
+        ]
         lines += [files[path] for path in function.located]
         sections.setdefault(function.vnf, {}).update(dict.fromkeys(lines))
     return [

@@ -16,6 +16,7 @@ from scapy.packet import Packet, Raw
 from support.needs import compiled
 from support.network.wires import Lab, Port, Wire, eventually, ip, lab, space
 from support.vnfs.attached import behind_sff
+from support.vnfs.nsh_programs import TO_SOURCE, hop
 
 from sfcperf import plugins
 from sfcperf.dataplane.port_pair import FUNCTION_INTERFACE, FUNCTION_MAC, PortPair
@@ -36,6 +37,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
     ("sfcmon", {}),
     BMV2,
     ("ids", {}),
+    ("program", hop("nsh-eth", TO_SOURCE)),
 ]
 HEADERS = {
     "md1": NSH(spi=7, si=255, ttl=63, mdtype=1, context_header=bytes(range(16))),
@@ -87,7 +89,7 @@ def start(lab: Lab, name: str, knobs: dict[str, Any]) -> Bench:
 @pytest.fixture(
     scope="module",
     params=[pytest.param(kind, marks=pytest.mark.bmv2) if kind is BMV2 else kind for kind in KINDS],
-    ids=[f"{name}-{'-'.join(k.values())}" for name, k in KINDS],
+    ids=[f"{name}-{k.get('engine', '')}" for name, k in KINDS],
 )
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

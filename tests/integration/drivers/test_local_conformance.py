@@ -37,3 +37,4 @@ class TestLocal(DriverConformance):
 @pytest.mark.exhaustive
 class TestLocalOnBmv2(TestLocal):
     config: ClassVar[Mapping[str, Any]] = {"dataplane": "bmv2"}
+    refuses = frozenset({"bridged"})

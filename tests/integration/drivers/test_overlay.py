@@ -19,6 +19,7 @@ from support.network.transfers import transfer
 from support.network.wires import Lab, Wire, eventually, ip, space
 from support.probing import made
 from support.records.scenarios import scenario
+from support.vnfs.nsh_programs import hop
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.overlay.deployment import OverlayDeployment
@@ -222,6 +223,20 @@ def test_all_types_of_functions(tmp_path: Path, kind: str) -> None:
         assert ping(chain)
         assert transfer(chain, "-t", "1", folder=tmp_path)["bytes"] > 1 << 20
         assert health.problems(chain) == []
+
+
+def test_a_program_that_takes_nsh(tmp_path: Path) -> None:
+    """It returns frames to the address of its VM's SFF."""
+    skip_unless(*requirements(), *overlay_requirements())
+    with Lab(tmp_path) as lab:
+        deployed = OverlayLab(lab, ["program-1"]).deploy(
+            scenario(["program"], knobs=hop("nsh-eth"))
+        )
+        chain = described(deployed)
+        proof = prove_shown(deployed, chain, tmp_path / "traversal")
+        assert (proof.proven, proof.problems) == (True, ())
+        assert [(seen.si, seen.si_after) for seen in proof.forward] == [(255, 254)]
+        assert ping(chain)
 
 
 def test_what_the_classifier_cannot_parse(overlay: OverlayLab) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from support.network.wires import Lab, eventually
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.kernel_lab import Between
+from support.vnfs.nsh_programs import hop
 
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.vnfs.program.function import AnyProgram
@@ -100,6 +102,12 @@ def test_a_port_is_open_by_any_protocol(lab: Lab, listen: str) -> None:
     between = Between(lab, AnyProgram, {"command": command, "ready": {"port": 4711}, **own})
     assert between.function.facts()["command"][1] == f"{listen}:4711"
     assert between.function.problem() is None
+
+
+def test_an_sff_that_has_no_one_address_is_told(lab: Lab) -> None:
+    """As where two ports of a cloud lead to the function."""
+    with pytest.raises(DeploymentError, match=r"\{\{sff_mac\}\} stands for nothing here"):
+        started_behind_sff(lab, AnyProgram, "vnf-1", hop("nsh-eth"))
 
 
 def _output(lab: Lab, kind: str) -> str:

@@ -251,6 +251,8 @@ ATTACKS = [
     _program("that-is-the-list-of-hashes", _OUTSIDE, command=["../../../manifest-sha256.txt"]),
     _program("with-data-of-this-machine", _OUTSIDE, command=["a"], files={"a": "/etc/hostname"}),
     _program("with-kmsg", _OUTSIDE, command=["a"], files={"a": "/proc/kmsg"}),
+    _program("in-an-image-of-this-machine", _OUTSIDE, command=["a"], image="/etc/hostname"),
+    _program("in-an-image-that-is-none", "OCI image layout", image="data.txt"),
     _program("over-another-file", "pattern", command=["a"], files={"../a": ["x"]}),
     _program("with-escapes", "control character", command=["printf", "\x1b[2J"]),
     _program("of-other-code", "is not the file ../bin/own.sh", code={_SCRIPT: HOOK}),

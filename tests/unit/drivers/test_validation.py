@@ -46,6 +46,16 @@ def test_encapsulated_packets_fit_on_the_wire(config: dict[str, int], allowed: s
     assert (caught.value.where, caught.value.allowed) == ("/infrastructure/config/mtu", allowed)
 
 
+def test_a_program_does_not_get_an_encapsulation_that_it_does_not_take() -> None:
+    knobs = {"attach": "nsh", "command": ["x"]}
+    tunnelled = scenario(["program"], encapsulation="nsh-vxlan-gpe", knobs=knobs)
+    assert refusal(tunnelled).where == "/vnfs/program/knobs/encapsulations"
+    both = {**knobs, "encapsulations": ["nsh-eth", "nsh-vxlan-gpe"]}
+    for encapsulation in ("auto", *both["encapsulations"]):
+        asked = scenario(["program"], encapsulation=encapsulation, knobs=both)
+        validate(asked, lay_out(asked, "abc123"))
+
+
 APART = Topology("apart", (Node("a"), Node("b")), (), {"client": "a", "chain": "b", "server": "a"})
 
 

@@ -17,6 +17,7 @@ from sfcperf.vnfs.program.counters import parsed
 from sfcperf.vnfs.program.processes import Relative, family
 from sfcperf.workflow.model import Workflow
 
+NSH = {"attach": "nsh", "command": ["x"]}
 SHAPER = {
     "setup": [["tc", "qdisc", "add", "dev", "{{egress}}", "root", "tbf", "rate", "{{rate}}mbit"]],
     "schema": {"rate": {"type": "integer", "minimum": 1, "default": 100}},
@@ -68,6 +69,14 @@ def test_paths_start_at_the_workflow(tmp_path: Path) -> None:
         ({"command": ["x", "{{igress}}"]}, "command/1", "there is no {{igress}}"),
         ({"setup": [["true"], ["x", "{{y}}"]]}, "setup/1/1", "there is no {{y}}"),
         ({"command": ["x"], "files": {"a": ["", "{{y}}"]}}, "files/a/1", "there is no {{y}}"),
+        ({"command": ["x", "{{mac}}"]}, "command/1", "there is no {{mac}}"),
+        ({**NSH, "command": ["x", "{{egress}}"]}, "command/1", "there is no {{egress}}"),
+        ({**NSH, "encapsulations": []}, "encapsulations", "at least 1"),
+        (
+            {"command": ["x"], "encapsulations": ["nsh-vxlan-gpe"]},
+            "encapsulations",
+            "only a program that gets NSH",
+        ),
         ({"command": ["x"], "env": {"A": "{{y}}"}}, "env/A", "there is no {{y}}"),
         ({"command": ["x"], "ready": {"output": "("}}, "ready/output", "not a regular expression"),
         ({"command": ["x"], "ready": {"port": 1, "output": "x"}}, "ready", "at most 1 key"),

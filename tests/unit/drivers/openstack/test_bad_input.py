@@ -97,6 +97,22 @@ def test_a_function_that_leaves_frames_as_they_are(bench: Start) -> None:
     assert told.value.where == "/vnfs/program/knobs"
 
 
+@pytest.mark.parametrize("chaining", ["networking-sfc", "overlay"])
+def test_what_a_program_that_takes_nsh_gets(bench: Start, chaining: str) -> None:
+    config = replace(bench().context.config, chaining=chaining)
+    knobs = {"attach": "nsh", "command": ["x"]}
+    encapsulation.check(scenario(["program"], knobs=knobs), config)
+    tunnelled = {**knobs, "encapsulations": ["nsh-vxlan-gpe"]}
+    with pytest.raises(WorkflowError) as told:
+        encapsulation.check(scenario(["program"], knobs=tunnelled), config)
+    assert told.value.where == "/vnfs/program/knobs/encapsulations"
+    if chaining == "networking-sfc":
+        plain = scenario(["program"], knobs=knobs, encapsulation="mpls")
+        with pytest.raises(WorkflowError) as told:
+            encapsulation.check(plain, config)
+        assert told.value.where == "/vnfs/program/knobs/attach"
+
+
 class TestNsh:
     def test_a_cloud_that_knows_it_is_asked_once(self, bench: Start) -> None:
         """It says that the ports of the question are not there."""

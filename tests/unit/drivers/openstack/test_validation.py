@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.vnfs.image_layout import Layout
 
 from sfcperf.drivers.openstack.driver import OpenStackDriver
 from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
@@ -345,3 +347,13 @@ def test_the_sffs_of_an_overlay_can_be_observed(tmp_path: Any) -> None:
     for settings, sffs in ((OVERLAY, ("client", "server", "fwd-1", "fw-1")), ({}, ())):
         observable = OpenStackDriver.observable({**vars(config(**settings))}, scenario)
         assert observable.counting_sffs == sffs
+
+
+def test_container_images_are_refused(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "image")
+    layout.write(layout.manifest(Cmd=["own"]))
+    vnfs = {"own": {"type": "program", "knobs": {"image": "image"}}}
+    chain = {"functions": [{"vnf": "own"}]}
+    error = refused(tmp_path, {}, vnfs=vnfs, chain=chain, factors={})
+    assert error.where == "/vnfs/own/knobs/image"
+    assert error.hint is not None

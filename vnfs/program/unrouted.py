@@ -1,4 +1,4 @@
-"""A program between two interfaces without addresses."""
+"""A program that gets frames as they are."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from sfcperf.vnfs.program.program import Program
 _NO_IPV6 = "net/ipv6/conf/{}/disable_ipv6"
 
 
-class Bridged(RunningFunction):
+class Unrouted(RunningFunction):
     """A host that forwards nothing by itself: the program takes frames from one interface and
-    sends them by the other, or a bridge does that the setup commands make."""
+    sends them by the other, or returns them where there is one; or the kernel does so, as the setup
+    commands have it, for example by a bridge."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         """Make the function, and change nothing yet. Raises MeasurementError."""
@@ -53,7 +54,7 @@ class Bridged(RunningFunction):
         self._links("promisc on up")
 
     def counters(self) -> Mapping[str, int]:
-        """Return frames since the start at both interfaces: `received`, `forwarded` (sent) and
+        """Return frames since the start at all interfaces: `received`, `forwarded` (sent) and
         `dropped` by the interfaces; and what the program's command prints, in place of these where
         names are equal. Raises MeasurementError."""
         now = self._counted()
