@@ -234,16 +234,16 @@ class NetworkFunction(Plugin, ABC):
         return commands(cls.requirements(knobs))
 
     @classmethod
-    def form(cls, knobs: Mapping[str, Any]) -> type[NetworkFunction]:
-        """The type as these knobs make it: a subclass, where `nsh_aware`, `interfaces` or another
-        attribute of the class depends on them."""
-        return cls
-
-    @classmethod
     def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
         """Commands and paths of the programs that it runs, whose versions results should record;
         those that are on this machine are. By default, its `tools`."""
         return cls.tools(knobs)
+
+    @classmethod
+    def form(cls, knobs: Mapping[str, Any]) -> type[NetworkFunction]:
+        """The type as these knobs make it: a subclass, where `nsh_aware`, `interfaces` or another
+        attribute of the class depends on them."""
+        return cls
 
     @classmethod
     def takes_plain_ip(cls) -> bool:
@@ -270,14 +270,8 @@ class NetworkFunction(Plugin, ABC):
 
     @classmethod
     def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
-        """Commands that the knobs state, each with its place in them. Users are shown them before
-        they run a workflow of somebody else."""
-        return ()
-
-    @classmethod
-    def contents(cls, knobs: Mapping[str, Any]) -> Iterable[str]:
-        """What users are also shown then, as lines: what is inside files that the knobs name, such
-        as a container image. These are read. Raises InputError."""
+        """Commands that the knobs state, and images in which they run, by their digests; each with
+        its place in the knobs. Users are shown them before they run a workflow of somebody else."""
         return ()
 
     @classmethod

@@ -164,21 +164,22 @@ class _Builder:
             )
         knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
         files = self._locate_files((*path, "knobs"), type_name, knobs, report)
-        check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
+        if files is not None:  # a check may read them
+            check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()
         resources = Resources(
             sizes.get("vcpus") or descriptor.vcpus or default.vcpus,
             sizes.get("memory_mib") or descriptor.memory_mib or default.memory_mib,
         )
-        return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs, files)
+        return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs, files or {})
 
     def _locate_files(
         self, path: pointer.Path, type_name: str, knobs: dict[str, Any], report: Report
-    ) -> dict[pointer.Path, str]:
-        """Make the paths of files in a VNF's knobs, which are at `path`, absolute. Report files
-        that are not there, or do not come with the workflow. Returns place in the knobs -> the path
-        as the workflow has it."""
-        located = {}
+    ) -> dict[pointer.Path, str] | None:
+        """Make the paths of files in a VNF's knobs, which are at `path`, absolute. Return place in
+        the knobs -> the path as the workflow has it; None if a file is not there or does not come
+        with the workflow, which is reported."""
+        located, problems = {}, False
         for place in tuple(plugins.load("vnf", type_name).files(knobs)):
             holder = pointer.value_at(knobs, place[:-1])
             located[place] = holder[place[-1]]
@@ -186,7 +187,8 @@ class _Builder:
             holder[place[-1]] = str(file)
             if (problem := _file_problem(file, self._within)) is not None:
                 report((*path, *place), problem)
-        return located
+                problems = True
+        return None if problems else located
 
     def _section(
         self, name: str, combination: Combination, absent: Any, build: Callable[[Any, Report], T]

@@ -99,13 +99,22 @@ def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) ->
         subprocess.run(["tar", "-C", layout, "-cf", tar, "."], check=True)
     run = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
     trials = _trials(run)
+    digests = set()
     for trial in trials:
         deployment = trial["deployment"]
         assert deployment["traversal"]["data_planes"] == {"wire-1": "process"}
         facts = deployment["facts"]["functions"]["wire-1"]
         in_image = trial["scenario"]["variant"] == "image"
         assert ("image" in facts) == in_image
+        digests |= {facts["image"]} if in_image else set()
     assert len(trials) == 4
+    # A package takes the image along, and a replay shows its digest and finds it there.
+    [digest], package = digests, tmp_path / "p.zip"
+    packed = ended([SFCPERF, "pack", run, "-o", package, "--large-files"], timeout_s=60)
+    assert packed.returncode == 0, packed.stderr
+    shutil.rmtree(folder)
+    shown = ended([SFCPERF, "replay", package], timeout_s=120)
+    assert f"  image: {digest}\n" in shown.stdout, shown.stderr
 
 
 def test_what_init_writes_runs_at_once(tmp_path: Path) -> None:

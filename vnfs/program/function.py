@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from sfcperf.environment.tools import tool
@@ -18,11 +16,9 @@ from sfcperf.vnfs.kernel_forwarding import requirements
 from sfcperf.vnfs.nftables import Table
 from sfcperf.vnfs.program import container, redirect
 from sfcperf.vnfs.program import knobs as described
-from sfcperf.vnfs.program.image import read
 from sfcperf.vnfs.program.proxied import Proxied
 from sfcperf.vnfs.program.routed import Routed
 from sfcperf.vnfs.program.unrouted import Unrouted
-from sfcperf.workflow.references import level_text
 
 
 class AnyProgram(NetworkFunction):
@@ -40,7 +36,7 @@ class AnyProgram(NetworkFunction):
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require `ip`, `sysctl`, the commands that the program has, `nft` for a proxy, and what an
         image needs."""
-        named = dict.fromkeys(argv[0] for _, argv in described.commands_outside(knobs))
+        named = dict.fromkeys(argv[0] for _, argv in described.outside(knobs))
         rules = Table.requirements() if knobs["attach"] == "proxy" else []
         # What a placeholder stands for is not known yet.
         needs = [*requirements(), *rules, *(_command(name) for name in named if "{{" not in name)]
@@ -50,11 +46,9 @@ class AnyProgram(NetworkFunction):
 
     @classmethod
     def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
-        """Return its commands, in the order in which they are run, with their environment."""
-        variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
-        environment = ["env", *variables] if variables else []
-        for place, argv in described.commands(knobs):
-            yield "/".join(map(str, place)), [*environment, *argv]
+        """Return its image and commands, in the order in which they are run, with their
+        environment."""
+        return described.shown(knobs)
 
     @classmethod
     def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -64,15 +58,6 @@ class AnyProgram(NetworkFunction):
         rules = commands(Table.requirements()) if knobs["attach"] == "proxy" else ()
         runtime = container.TOOLS if knobs["image"] else ()
         return tuple(dict.fromkeys((*described.programs(knobs), *rules, *runtime)))
-
-    @classmethod
-    def contents(cls, knobs: Mapping[str, Any]) -> Iterable[str]:
-        """Return which image it has, and what runs in it if the knobs do not say so."""
-        if not knobs["image"]:
-            return
-        image = read(Path(knobs["image"]), knobs["image_name"])
-        own = "" if knobs["command"] else f", runs {shlex.join(image.command)}"
-        yield f"image {image.digest}, {image.architecture}{own}"
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:

@@ -246,7 +246,7 @@ def has_process(knobs: Mapping[str, Any]) -> bool:
 
 def _check_folders(knobs: Mapping[str, Any]) -> None:
     """Refuse folders in place of files; an image may be one."""
-    paths = {(*place, 0): argv[0] for place, argv in commands_outside(knobs) if "/" in argv[0]}
+    paths = {(*place, 0): argv[0] for place, argv in outside(knobs) if "/" in argv[0]}
     paths |= {("files", name): path for name, path in knobs["files"].items()}
     for place, path in paths.items():
         # Unlike Path.is_dir, this raises nothing for a name that is too long.
@@ -262,18 +262,16 @@ def _check_image(knobs: Mapping[str, Any]) -> None:
             if knobs[knob]:
                 raise InputError("there is no `image`", where=knob)
         return
-    # One that is not there is reported already.
-    if os.path.exists(knobs["image"]):  # noqa: PTH110, which raises for a name that is too long
-        try:
-            image = read(Path(knobs["image"]), knobs["image_name"])
-        except InputError as error:
-            raise error.as_kind(InputError, where="image") from error
-        if not (knobs["command"] or image.command):
-            raise InputError(
-                "the image has neither an entrypoint nor a command of its own",
-                where="image",
-                hint="say in `command` what is to run in it",
-            )
+    try:
+        image = read(Path(knobs["image"]), knobs["image_name"])
+    except InputError as error:
+        raise error.as_kind(InputError, where="image") from error
+    if not (knobs["command"] or image.command):
+        raise InputError(
+            "the image has neither an entrypoint nor a command of its own",
+            where="image",
+            hint="say in `command` what is to run in it",
+        )
 
 
 def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
@@ -341,9 +339,21 @@ def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
             yield place, list(map(level_text, argv))
 
 
-def commands_outside(
-    knobs: Mapping[str, Any],
-) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+def shown(knobs: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is executed, for users: the image by its digest, its own command if that is run,
+    and the words of each command, with its place in the knobs and its environment."""
+    if knobs["image"]:
+        image = read(Path(knobs["image"]), knobs["image_name"])
+        yield "image", [image.digest]
+        if not knobs["command"]:
+            yield "command of the image", list(image.command)
+    variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
+    environment = ["env", *variables] if variables else []
+    for place, argv in commands(knobs):
+        yield "/".join(map(str, place)), [*environment, *argv]
+
+
+def outside(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
     """Yield those of the commands that do not run in an image."""
     for place, argv in commands(knobs):
         if not knobs["image"] or place[0] in ("setup", "teardown"):
@@ -353,14 +363,14 @@ def commands_outside(
 def programs(knobs: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of its programs: the first word of each command, and further words that are
     absolute paths; none of those in an image. What a placeholder stands for is not known yet."""
-    for _, (name, *arguments) in commands_outside(knobs):
+    for _, (name, *arguments) in outside(knobs):
         paths = (word for word in arguments if word.startswith("/"))
         yield from (word for word in (name, *paths) if "{{" not in word)
 
 
 def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     """Yield the places in the knobs of paths that are relative to the workflow."""
-    for place, (name, *_) in commands_outside(knobs):
+    for place, (name, *_) in outside(knobs):
         if "/" in name and not name.startswith("/"):
             yield (*place, 0)
     if knobs["image"]:

@@ -19,7 +19,6 @@ from sfcperf.package.opened import Package
 from sfcperf.package.replay.packaged import PackagedModule
 from sfcperf.package.replay.prepared import PreparedReplay
 from sfcperf.results.provenance.files import digest as digest_of
-from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario, Workflow
 from sfcperf.workflow.plan import trial_group_s, trial_groups
 
@@ -119,10 +118,14 @@ def program_lines(workflow: Workflow) -> list[str]:
     files = {path: f"file {path}: {_digest_text(file)}" for path, file in workflow.files.items()}
     sections: dict[str, dict[str, None]] = {}
     for function in workflow.functions:
-        kind = plugins.load("vnf", function.type)
-        stated = kind.commands(function.knobs_as_written)
-        lines = [f"{place}: {shlex.join(argv)}" for place, argv in stated]
-        lines += [*_contents(kind, function), *(files[path] for path in function.located)]
+        stated = plugins.load("vnf", function.type).commands(function.knobs)
+        # Paths as the workflow has them, which are the same on any machine.
+        written = {str(file): path for path, file in function.located.items()}
+        lines = [
+            f"{place}: {shlex.join(written.get(word, word) for word in argv)}"
+            for place, argv in stated
+        ]
+        lines += [files[path] for path in function.located]
         sections.setdefault(function.vnf, {}).update(dict.fromkeys(lines))
     return [
         text
@@ -130,14 +133,6 @@ def program_lines(workflow: Workflow) -> list[str]:
         if found
         for text in (f"program {vnf}", *(f"  {line}" for line in found))
     ]
-
-
-def _contents(kind: type[NetworkFunction], function: FunctionSpec) -> list[str]:
-    """Return what is in the files of a function in words, or why they cannot be read."""
-    try:
-        return list(kind.contents(function.knobs))
-    except InputError as error:
-        return [error.message]
 
 
 def _digest_text(file: Path) -> str:

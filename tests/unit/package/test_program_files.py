@@ -19,7 +19,7 @@ from support.records.packages import (
     unpacked,
     with_program,
 )
-from support.vnfs.image_layout import HERE, Layout
+from support.vnfs.image_layout import Layout
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError
@@ -162,6 +162,6 @@ def test_an_image_that_is_a_folder_is_packed_and_shown_with_its_digest(tmp_path:
     with unpacked(made) as folder:
         package = open_package(folder)
         shown = prepare(package, package.runs[0], options).shown
-    assert f"  image {digest}, {HERE}" in shown
+    assert f"  image: {digest}" in shown
     listed = [line for line in shown if line.startswith("  file image/")]
     assert len(listed) == len(files)
