@@ -171,7 +171,7 @@ class Dns(ServerProbe):
         """Return half of the queries, because a chain that loses some is still measured; in the
         closed loop, half of those that are in flight at first."""
         if parameters["rate_per_s"] == MAXIMUM:
-            return max(1, parameters["concurrency"] // 2)
+            return max(1, int(parameters["concurrency"]) // 2)
         return max(1, int(parameters["rate_per_s"] * parameters["duration_s"] / 2))
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
