@@ -298,6 +298,12 @@ class NetworkFunction(Plugin, ABC):
         return None
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Whether a process carries its packets (`RunningFunction.data_plane_pids`) as far as the
+        knobs say; for estimates of the time that its proof takes."""
+        return False
+
+    @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
         """Whether the SFF's end of the veth must carry an XDP program: a frame that is returned by
         XDP_TX on a veth is delivered only then."""

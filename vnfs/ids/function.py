@@ -168,6 +168,11 @@ class Ids(NetworkFunction):
     )
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True."""
+        return True
+
+    @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require the compiled tool."""
         return [binaries.requirement(BINARY)]

@@ -76,6 +76,11 @@ class AnyProgram(NetworkFunction):
         return redirect.redirection(knobs["redirect"]) if knobs["attach"] == "proxy" else None
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Whether there is a program, and packets cross it."""
+        return described.has_process(knobs) and knobs["data_plane"] == "program"
+
+    @classmethod
     def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
         """Return the knob `image`, if there is one: it is unpacked on this machine."""
         return "image" if knobs["image"] else None

@@ -102,6 +102,11 @@ class Sfcmon(NetworkFunction):
         return bool(knobs["engine"] == "ebpf")
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True with the engine `bmv2`."""
+        return bool(knobs["engine"] == "bmv2")
+
+    @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start the engine on the interface and wait until it forwards."""
         if knobs["engine"] == "bmv2":
