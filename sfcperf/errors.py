@@ -64,7 +64,9 @@ class SfcperfError(Exception):
         """The error as lines of text, the most important first."""
         # The empty JSON pointer names the document itself; as text it would be invisible.
         where = "the whole document" if self.where == "" else self.where
-        head = self.message if where is None else f"{where}: {self.message}"
+        # A function's host often has its name, with which the message begins already.
+        known = where is None or self.message.startswith(f"{where}: ")
+        head = self.message if known else f"{where}: {self.message}"
         lines = [head]
         if self.allowed:
             lines.append(f"allowed: {self.allowed}")

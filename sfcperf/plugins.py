@@ -7,6 +7,7 @@ the JSON Schema of its own parameters (`parameters`) beside its code.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -228,7 +229,18 @@ def load(kind: str, name: str) -> Any:
         if point.name == name:
             return _load(kind, point)
     raise InputError(
-        f"there is no {kind} named {name!r}", allowed=", ".join(names(kind)) or "none installed"
+        f"there is no {kind} named {name!r}",
+        allowed=", ".join(names(kind)) or "none installed",
+        hint=advice(kind),
+    )
+
+
+def advice(kind: str) -> str:
+    """Say how a plug-in of this kind that is not installed becomes known."""
+    return (
+        "if it comes with a package of its own, install that where SFCPerf is: "
+        f"`{sys.executable} -m pip install PACKAGE`. It is found by its entry point in the group "
+        f"{GROUPS[kind]}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import getfile
 from pathlib import Path
@@ -66,12 +66,12 @@ class Attachment:
     """MTU of the interfaces, bytes."""
     outputs: Path
     """An existing folder on the machine that runs sfcperf, for what the function's tools print
-    (`Host.spawn` writes there)."""
+    (`Host.spawn` writes there). The drivers of this tree keep it in the results."""
     management: Management | None = None
     """Where the function is managed; None where the infrastructure has no such place."""
-    kept: Path | None = None
-    """A folder in the results for files of the function that outlive the deployment. It need not
-    exist yet. None: there is no such folder."""
+    scratch: Path | None = None
+    """An existing folder beside it that goes with the deployment, for output that is too large to
+    keep; None: there is none."""
     run_id: str = ""
     """The run, for what the function tells others; empty if there is none."""
     cache: Path | None = None
@@ -172,7 +172,8 @@ class RunningFunction(ABC):
 
 
 class NetworkFunction(Plugin, ABC):
-    """A VNF type. Its folder holds its TOSCA descriptor `vnfd.yaml`, its data plane and a README.
+    """A VNF type. Its folder holds its data plane, a README and, if it has one, its TOSCA
+    descriptor `vnfd.yaml`.
 
     A driver gives the function a host whose interfaces are attached to an SFF, and the function
     starts its data plane there. It knows neither the driver nor the chain.
@@ -207,11 +208,18 @@ class NetworkFunction(Plugin, ABC):
     """For a type whose `kernel_path` is False: whether packets in plain IP pass the tc hooks all
     the same, because the type leaves plain IP to the kernel."""
     folder: ClassVar[Path]
-    """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
+    """Where the data plane and `vnfd.yaml` are: the folder of the module that defines the class."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.folder = Path(getfile(cls)).resolve().parent
+
+    @classmethod
+    def own_descriptor(cls) -> Path | None:
+        """Return its TOSCA descriptor; None if it has none: then an instance has the default
+        resources unless the workflow sets others."""
+        path = cls.folder / "vnfd.yaml"
+        return path if path.is_file() else None
 
     @classmethod
     @abstractmethod
@@ -224,6 +232,12 @@ class NetworkFunction(Plugin, ABC):
         """Commands that it calls on its host, beyond those of POSIX: a driver carries them to a
         host that lacks them. The type carries binaries of its own itself (`Host.program`)."""
         return commands(cls.requirements(knobs))
+
+    @classmethod
+    def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Commands and paths of the programs that it runs, whose versions results should record;
+        those that are on this machine are. By default, its `tools`."""
+        return cls.tools(knobs)
 
     @classmethod
     def form(cls, knobs: Mapping[str, Any]) -> type[NetworkFunction]:
@@ -250,8 +264,14 @@ class NetworkFunction(Plugin, ABC):
 
     @classmethod
     def files(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str | int, ...]]:
-        """Places in the knobs, as keys and indices, of files that come with the workflow. Their
-        relative paths start at its folder, and are absolute in all other calls."""
+        """Places in the knobs, as keys and indices, of files and folders that come with the
+        workflow. Their relative paths start at its folder, and are absolute in all other calls."""
+        return ()
+
+    @classmethod
+    def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
+        """Commands that the knobs state, and images in which they run, by their digests; each with
+        its place in the knobs. Users are shown them before they run a workflow of somebody else."""
         return ()
 
     @classmethod
@@ -276,6 +296,12 @@ class NetworkFunction(Plugin, ABC):
         """Which connections the function ends, so that it sends packets of its own; None: none. The
         knobs have passed `check`."""
         return None
+
+    @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Whether a process carries its packets (`RunningFunction.data_plane_pids`) as far as the
+        knobs say; for estimates of the time that its proof takes."""
+        return False
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:

@@ -44,6 +44,7 @@ from sfcperf.management.deployment import (
 )
 from sfcperf.management.observable import Observable
 from sfcperf.plugins import Requirement, integer, object_schema
+from sfcperf.results.files import remove_empty
 from sfcperf.vnfs.sfcmon.bmv2.switch import version as bmv2_version
 from sfcperf.workflow.model import Scenario
 
@@ -250,6 +251,7 @@ class LocalDriver(Driver):
             running.stop()
         for sff in built.sffs.values():
             sff.stop()
+        remove_empty(built.kept)
         self.context.journal.removed(resources)
 
 

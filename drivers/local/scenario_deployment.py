@@ -46,7 +46,7 @@ class ScenarioDeployment:
         kept: Path,
     ) -> None:
         """`where`: where control groups are created. `dataplanes`: node -> `ebpf`, `ovs` or `bmv2`.
-        `kept`: folder in the results for what functions keep there."""
+        `kept`: folder in the results for what functions print."""
         self.context = context
         self.kept = kept
         self.dataplanes = dict(dataplanes)
@@ -267,6 +267,8 @@ class ScenarioDeployment:
             namespace = self.layout.namespaces[name]
             network.add_address(namespace, ingress.inner, ingress.address, 24)
             network.add_neighbour(namespace, ingress.inner, sff.address, sff.mac)
+        outputs = self.kept / name
+        outputs.mkdir(parents=True, exist_ok=True)
         attachment = Attachment(
             name=name,
             interfaces=tuple(port.inner for port in function.ports),
@@ -279,11 +281,11 @@ class ScenarioDeployment:
             server=(server.address, server.mac),
             vcpus=self.cpus.assigned[name],
             mtu=int(self.context.config["mtu"]),
-            outputs=self._workdir(name),
+            outputs=outputs,
+            scratch=self._workdir(name),
             # Functions share this machine with sfcperf, so they are managed in the namespace of
             # sfcperf.
             management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
-            kept=self.kept / name,
             run_id=self.context.run_id,
             cache=self.context.state_dir / "cache",
             services=self.context.services,

@@ -22,6 +22,7 @@ from sfcperf.hosts.carry import equip
 from sfcperf.hosts.ip_batch import ip_batch
 from sfcperf.hosts.provision import install
 from sfcperf.management.deployment import Deployment
+from sfcperf.results.files import remove_empty
 from sfcperf.vnfs.base import Attachment, Management, RunningFunction, function_type
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import FunctionSpec, Scenario
@@ -193,6 +194,7 @@ class ScenarioDeployment:
             some = [guest for guest in guests if (id(guest.host) in jump_hosts) == last]
             closed = outcomes(*(guest.host.close for guest in some))
             errors += [e for job in closed if isinstance(e := job.exception(), SfcperfError)]
+        remove_empty(self.kept)
         if errors:
             raise errors[0]
 
@@ -220,8 +222,9 @@ class ScenarioDeployment:
         kind = function_type(spec)
         self._equip(spec.name, guest, kind.tools(spec.knobs))
         client, server = self.endpoint_interface("client"), self.endpoint_interface("server")
-        outputs = self.outputs / spec.name
-        outputs.mkdir(parents=True, exist_ok=True)
+        outputs, scratch = self.kept / spec.name, self.outputs / spec.name
+        for folder in (outputs, scratch):
+            folder.mkdir(parents=True, exist_ok=True)
         attached = self._attach_function(spec, guest)
         attachment = Attachment(
             name=spec.name,
@@ -236,7 +239,7 @@ class ScenarioDeployment:
             mtu=self.config.mtu,
             outputs=outputs,
             management=Management(guest.port(MANAGEMENT).address),
-            kept=self.kept / spec.name,
+            scratch=scratch,
             run_id=self.run_id,
             services=self.services,
         )

@@ -1,4 +1,5 @@
-"""How a server on an endpoint is started and gets a port, and the base of probes that need one."""
+"""How a server on an endpoint is started, gets a port and is saturated, and the base of probes that
+need one."""
 
 from __future__ import annotations
 
@@ -12,10 +13,12 @@ from sfcperf.active.base import Probe
 from sfcperf.active.tool_run import complaint
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.procfs import tcp_listening_ports, udp_ports
+from sfcperf.hosts.procfs import process_cpu_s, tcp_listening_ports, udp_ports
 
 _POLL_S = 0.01
 _HIGHEST_PORT = 65_535
+_SATURATED = 0.95
+"""Share of one CPU from which a single thread, such as nginx, counts as the bottleneck."""
 
 
 class ServerProbe(Probe):
@@ -40,6 +43,27 @@ class ServerProbe(Probe):
         `usual_port` on. Raises MeasurementError when none is free."""
         declared: int | None = self.parameters.get("port")
         return free_port(host, self.usual_port) if declared is None else declared
+
+    def server_cpu_s(self, host: Host, name: str) -> float:
+        """Return the CPU time so far of the server, whose command is `name`, on its host, seconds.
+        Raises MeasurementError when it does not run."""
+        if self._server is None or self._server.poll() is not None:
+            raise MeasurementError(
+                f"{name} does not run", hint=f"see {name}.stderr.txt of the trial"
+            )
+        return process_cpu_s(host.read_text(f"/proc/{self._server.pid}/stat"))
+
+
+def saturation_doubts(endpoint: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
+    """Say why the rate may be an endpoint's instead of the chain's: its tool was saturated.
+    `endpoint` is `sender` or `server`. `cpu_ratio` is the share of one CPU that the tool used; None
+    if the tool ended before its CPU time was read, and nothing is said then."""
+    if cpu_ratio is None or cpu_ratio < _SATURATED:
+        return []
+    return [
+        f"the {endpoint} was saturated ({tool_name} used {cpu_ratio:.0%} of a CPU): "
+        "the rate is its own, not the chain's"
+    ]
 
 
 def port_parameter(description: str, usual: int, lowest: int = 1024) -> dict[str, Any]:

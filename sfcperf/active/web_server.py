@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Final
 
 from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.losses import EndpointLosses
-from sfcperf.active.server import ServerProbe, start_server
+from sfcperf.active.server import ServerProbe, saturation_doubts, start_server
 from sfcperf.active.tool_run import ToolOutput, run_tool
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number
 from sfcperf.results.values import Loss
@@ -22,8 +21,6 @@ OBJECT_URI = "/object"
 USUAL_PORT = 8080
 NGINX = ("nginx", "nginx", "-v")
 """Entry of nginx in `Probe.needs`."""
-_SATURATED = 0.95
-"""Share of one CPU from which a single thread, such as nginx, counts as the bottleneck."""
 _SHORTEST_S = 0.1
 """Shortest test that is believed. The tools print its duration in steps of 1 ms, so the duration of
 a shorter test is known to 1 % at best."""
@@ -112,9 +109,10 @@ class WebProbe(ServerProbe):
         """Run the test (`load`), and read the CPU time of nginx and the losses of the endpoints
         before and after it. The trial is untrusted for what the tool says, and if nginx was
         saturated, the test was too short, or the client's interface dropped packets."""
-        cpu_s, losses = self._server_cpu_s(deployment), EndpointLosses.read(deployment)
+        server = deployment.server.host
+        cpu_s, losses = self.server_cpu_s(server, "nginx"), EndpointLosses.read(deployment)
         output = self.load(deployment, raw_dir)
-        cpu_s = self._server_cpu_s(deployment) - cpu_s
+        cpu_s = self.server_cpu_s(server, "nginx") - cpu_s
         losses = EndpointLosses.read(deployment).since(losses)
         # CPU time is divided by the tool's own duration: starting a tool on another machine takes a
         # while, in which nginx is idle.
@@ -186,13 +184,6 @@ class WebProbe(ServerProbe):
             raise MeasurementError(f"{argv[0]} failed: {output.complaint()}")
         return output
 
-    def _server_cpu_s(self, deployment: Deployment) -> float:
-        """Return the CPU time of nginx so far, seconds. Raises MeasurementError when it does not
-        run."""
-        if self._server is None or self._server.poll() is not None:
-            raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
-        return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))
-
 
 def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list[str]:
     """Say why a test should not be believed: nginx was saturated, or the test was too short.
@@ -202,15 +193,3 @@ def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list
     if duration_s < _SHORTEST_S:
         doubts.append(f"the test took {duration_s:g} s, too short to be timed: {longer_test}")
     return doubts
-
-
-def saturation_doubts(endpoint: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
-    """Say why the rate may be an endpoint's instead of the chain's: its tool was saturated.
-    `endpoint` is `sender` or `server`. `cpu_ratio` is the share of one CPU that the tool used; None
-    if the tool ended before its CPU time was read, and nothing is said then."""
-    if cpu_ratio is None or cpu_ratio < _SATURATED:
-        return []
-    return [
-        f"the {endpoint} was saturated ({tool_name} used {cpu_ratio:.0%} of a CPU): "
-        "the rate is its own, not the chain's"
-    ]

@@ -84,7 +84,7 @@ def exit_code_of(error: BaseException) -> int:
         _say(["not enough memory", "hint: see `ulimit -v` and the memory that is free"])
         return ExitCode.ENVIRONMENT
     if isinstance(error, OSError) and error.errno in _ENVIRONMENT:
-        _say([shown(f"{error.filename or 'the system'}: {error.strerror}")])
+        _say([shown(f"{error.filename or 'the system'}: {error.strerror}"), *_about_disks(error)])
         return ExitCode.ENVIRONMENT
     _say(
         [
@@ -93,6 +93,18 @@ def exit_code_of(error: BaseException) -> int:
         ]
     )
     return ExitCode.INTERNAL
+
+
+def _about_disks(error: OSError) -> list[str]:
+    """Return a hint if a disk is full; none for other errors."""
+    from sfcperf.environment.state_root import state_root
+
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return []
+    return [
+        f"hint: results and {state_root()} need room. Files that functions wrote in the latter are "
+        "removed already: a program may have filled it"
+    ]
 
 
 def _is_lack_of_memory(error: BaseException | None) -> bool:

@@ -123,15 +123,15 @@ def counts_text(trials: Mapping[str, int]) -> str:
 
 
 def failures(trials: Sequence[TrialRecord]) -> list[str]:
-    """Return lines that say how many attempts failed, by cause, and in which trials. Empty if none
-    failed."""
+    """Return lines that say how many attempts failed, and why those did that were tried again with
+    success: `warnings` has the reasons of failed trials. Empty if none failed."""
     counted = attempts_text(attempt_counts(trials))
     if not counted:
         return []
     # Reason without its figures -> trial -> reason of the first such attempt at the trial.
     alike: dict[str, dict[str, str]] = defaultdict(dict)
     for record in trials:
-        for failed in record.failed_attempts:
+        for failed in record.failed_attempts if record.status != "failed" else ():
             alike[without_figures(failed.reason)].setdefault(record.trial_id, failed.reason)
     return [counted, *(_failure(reasons) for reasons in alike.values())]
 

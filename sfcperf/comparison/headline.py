@@ -94,13 +94,13 @@ def _text(change: _Change, comparison: Comparison) -> str:
     judged = "" if last.verdict == "different" else f", {last.verdict}"
     if len(rows) == 1:
         where = f" at {scenario_text(last.scenario)}" if change.of > 1 else ""
-        return f"{name}{where} {_verb(last)} ({_amount(last, comparison)}{judged})"
+        return f"{name}{where} {_verb(last)} ({wording.amount_text(last, comparison)}{judged})"
     many = change.of == len(rows)
     where = _all(len(rows), "scenario") if many else f"{len(rows)} of {change.of} scenarios"
     # The smallest and the largest change, as rows are in order of size.
     ends = [_percent(row) for row in (rows[0], last)]
     amount = f"{ends[0]} to {ends[1]} %" if all(ends) and ends[0] != ends[1] else ""
-    amount = amount or _amount(last, comparison)
+    amount = amount or wording.amount_text(last, comparison)
     verb = "rose" if _shift(last) > 0 else "fell"
     return f"{name} {verb} in {where} ({amount}{judged})"
 
@@ -119,15 +119,6 @@ def _verb(row: Row) -> str:
     if ratio < 0.45:
         return f"fell to about {100 * ratio:.2g} %"
     return "rose" if ratio > 1 else "fell"
-
-
-def _amount(row: Row, comparison: Comparison) -> str:
-    """Return the size of a change, for instance `+104 % [+82, +130]`; from a baseline of 0 both
-    numbers in the metric's unit."""
-    if row.relative is not None:
-        interval = wording.interval_text(row.relative)
-        return wording.relative_text(row.relative) + ("" if interval == "–" else f" {interval}")
-    return " to ".join(wording.side_texts(row, wording.scale_of(row, comparison.rows)))
 
 
 def _percent(row: Row) -> str:

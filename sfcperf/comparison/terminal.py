@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
+from sfcperf.comparison.sentences import sentences
 from sfcperf.counts import count_text
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.terminal import scenario_table
@@ -159,7 +160,7 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
 
 
 def comparison_texts(comparison: Comparison) -> Iterator[str]:
-    """Yield the lines below the tables: counts, warnings, circumstances, method."""
+    """Yield the lines below the tables: counts, warnings, circumstances, method, verdicts."""
     yield wording.counts_text(comparison)
     if any(map(wording.unlike_medians, comparison.rows)):
         yield f"* {wording.UNLIKE_MEDIANS}"
@@ -197,6 +198,7 @@ def comparison_texts(comparison: Comparison) -> Iterator[str]:
     if any(row.n_needed is not None for row in comparison.rows):
         yield wording.TRIALS_NEEDED
     yield f"method: {wording.method_text(comparison)}"
+    yield from _listed("verdict", sentences(comparison))
 
 
 def _row_warnings(comparison: Comparison) -> Iterator[str]:

@@ -55,11 +55,12 @@ def percent(value: float | None, half: float | None = None, *, sign: bool = True
     return f"{plus}{text}"
 
 
-def relative_text(estimate: Estimate | None) -> str:
-    """Return a relative difference, for instance `+3.2 %`; `–` for None."""
+def relative_text(estimate: Estimate | None, *, sign: bool = True) -> str:
+    """Return a relative difference, for instance `+3.2 %`; `–` for None. `sign` as in `percent`."""
     if estimate is None:
         return "–"
-    return f"{percent(estimate.value, units.half_width(estimate.low, estimate.high))} %"
+    half = units.half_width(estimate.low, estimate.high)
+    return f"{percent(estimate.value, half, sign=sign)} %"
 
 
 def why_no_ratio(row: Row) -> str:
@@ -72,12 +73,23 @@ def why_no_ratio(row: Row) -> str:
     return "the baseline is 0"
 
 
-def interval_text(estimate: Estimate | None) -> str:
-    """Return the interval of a ratio in per cent, for instance `[+1.1, +5.3]`; `–` without one."""
+def interval_text(estimate: Estimate | None, *, sign: bool = True) -> str:
+    """Return the interval of a ratio in per cent, for instance `[+1.1, +5.3]`; `–` without one.
+    `sign` as in `percent`."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return "–"
     half = units.half_width(estimate.low, estimate.high)
-    return f"[{percent(estimate.low, half)}, {percent(estimate.high, half)}]"
+    low, high = (percent(limit, half, sign=sign) for limit in (estimate.low, estimate.high))
+    return f"[{low}, {high}]"
+
+
+def amount_text(row: Row, comparison: Comparison) -> str:
+    """Return the size of a change, for instance `+104 % [+82, +130]`; from a baseline of 0 both
+    numbers in the metric's unit."""
+    if row.relative is not None:
+        interval = interval_text(row.relative)
+        return relative_text(row.relative) + ("" if interval == "–" else f" {interval}")
+    return sides_text(row, comparison)
 
 
 def p_text(p: float | None) -> str:
@@ -238,6 +250,11 @@ def side_texts(row: Row, scale: units.Scale) -> tuple[str, str]:
     """Return the numbers that stand for baseline and candidate as text, with unit."""
     a, b = numbers_of(row)
     return _side_text(a, scale, b), _side_text(b, scale, a)
+
+
+def sides_text(row: Row, comparison: Comparison) -> str:
+    """Return the numbers that stand for baseline and candidate, for instance `43 µs to 48 µs`."""
+    return " to ".join(side_texts(row, scale_of(row, comparison.rows)))
 
 
 def _side_text(value: float | None, scale: units.Scale, other: float | None) -> str:

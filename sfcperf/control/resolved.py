@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError, system_errors_as
-from sfcperf.workflow.model import Scenario, Workflow
+from sfcperf.workflow.model import FunctionSpec, Scenario, Workflow
 
 _SHOWN = 5
 """How many differences a message names."""
@@ -53,7 +53,7 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
 def _plain(value: Any) -> Any:
     """Convert one value of a scenario that JSON does not know, one level deep: json.dumps calls
     this again for what is inside. A scenario's `infrastructure` and `services` are left out if it
-    has none."""
+    has none, and paths in knobs are those of the workflow."""
     if is_dataclass(value):
         document = {field.name: getattr(value, field.name) for field in fields(value)}
         if isinstance(value, Scenario) and value.infrastructure is None:
@@ -61,6 +61,9 @@ def _plain(value: Any) -> Any:
             del document["infrastructure"]
         if isinstance(value, Scenario) and not value.services:
             del document["services"]
+        if isinstance(value, FunctionSpec):
+            del document["files"]
+            document["knobs"] = value.knobs_as_written
         return document
     if isinstance(value, Path):
         return {"file": value.name, "sha256": _sha256(value)}

@@ -23,9 +23,12 @@ from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import new_manifest, resumed
 from sfcperf.results.provenance import (
     check_descriptors,
+    check_files,
     host_facts,
     keep_descriptors,
+    keep_files,
     modules_of,
+    programs_of,
     versions,
 )
 from sfcperf.results.store import RunStore
@@ -75,6 +78,8 @@ def start(
                 versions=versions(),
                 vnfds=vnfds,
                 modules=modules_of(workflow),
+                files=keep_files(store.files, workflow.files),
+                programs=programs_of(workflow.functions),
                 repeat=repeat,
             )
             manifest = Manifest(store, document)
@@ -142,6 +147,7 @@ def resume(
                 host=host_facts(),
                 versions=versions(),
                 modules=modules_of(workflow),
+                programs=programs_of(workflow.functions),
             )
             if document["status"] == "complete" and not complete:
                 again["problems"].append(
@@ -162,7 +168,9 @@ def workflow_of(store: RunStore) -> Workflow:
     its meaning since the run began."""
     workflow = load_document(*store.workflow())
     check_unchanged(store.resolved(), workflow, str(store.folder))
-    check_descriptors(store.manifest()["vnfds"], workflow.vnfds, str(store.folder))
+    manifest = store.manifest()
+    check_descriptors(manifest["vnfds"], workflow.vnfds, str(store.folder))
+    check_files(manifest.get("files", ()), workflow.files, str(store.folder))
     return workflow
 
 

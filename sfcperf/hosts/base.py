@@ -4,7 +4,7 @@ by SSH."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from sfcperf import retry
 from sfcperf.errors import MeasurementError
 
 _STDERR_LINES_SHOWN = 5
+_SHOWN_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,15 @@ class CompletedCommand:
             return self
         last = self.stderr.decode(errors="replace").strip().splitlines()[-_STDERR_LINES_SHOWN:]
         complaint = "; ".join(last) or "it said nothing on stderr"
-        raise MeasurementError(f"{' '.join(self.argv)} ended with {self.returncode}: {complaint}")
+        command = command_text(self.argv)
+        raise MeasurementError(f"{command} ended with {self.returncode}: {complaint}")
+
+
+def command_text(argv: Iterable[str]) -> str:
+    """A command for a message. The end of a long one is cut off, so that the cause that follows is
+    seen."""
+    text = " ".join(argv)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
 
 
 class Process(ABC):

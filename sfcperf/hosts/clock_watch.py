@@ -1,8 +1,8 @@
 """ClockWatch: tells whether this machine's wall clock was set while a run was executed.
 
-SFCPerf takes every duration from the monotonic clock. Some tools (ping, ab, httperf) use the wall
-clock, and a step of it is in their numbers. NTP slews both clocks alike (adjtimex(2)), so their
-difference changes only when the wall clock is set, or when the machine was suspended.
+SFCPerf takes every duration from the monotonic clock. Some tools (ping, ab, httperf, dnsperf) use
+the wall clock, and a step of it is in their numbers. NTP slews both clocks alike (adjtimex(2)), so
+their difference changes only when the wall clock is set, or when the machine was suspended.
 """
 
 from __future__ import annotations

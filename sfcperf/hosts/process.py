@@ -21,6 +21,8 @@ from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.base import CompletedCommand, Process
 
 _READ_BYTES = 1 << 16
+MAX_OUTPUT_BYTES = 256 << 20
+"""Most output of a command that `run` keeps in memory, both streams together."""
 
 
 class LocalProcess(Process):
@@ -144,6 +146,9 @@ def run(
             popen.wait()
         except TimeoutError as error:
             raise MeasurementError(f"{argv[0]} was stopped after {timeout_s:g} s") from error
+        except OverflowError as error:
+            most = f"{MAX_OUTPUT_BYTES >> 20} MiB"
+            raise MeasurementError(f"{argv[0]} was stopped: it printed more than {most}") from error
         finally:
             if popen.returncode is None:
                 # Kill the whole process group: nothing of ours is left running.
@@ -156,7 +161,7 @@ def _communicate(
     popen: subprocess.Popen[bytes], stdin: bytes, timeout_s: float
 ) -> tuple[bytes, bytes]:
     """Exchange the process's input and outputs as Popen.communicate does; a signal can cancel the
-    wait. Raises TimeoutError."""
+    wait. Raises TimeoutError, and OverflowError for more output than there may be."""
     deadline = time.monotonic() + timeout_s
     assert popen.stdout is not None and popen.stderr is not None
     out, err = bytearray(), bytearray()
@@ -173,6 +178,8 @@ def _communicate(
         for file in ready & received.keys():
             data = os.read(file, _READ_BYTES)
             received[file].extend(data)
+            if len(out) + len(err) > MAX_OUTPUT_BYTES:
+                raise OverflowError
             if not data:
                 del events[file]
         if popen.stdin is not None and popen.stdin.fileno() in ready:

@@ -15,8 +15,8 @@ SYSTEM_PACKAGES = "environment/system-packages.txt"
 RUNS = "runs"
 MODULES = "modules"
 WORKFLOW_FILES = "workflow-files"
-"""Folder with a folder per run: the files that its workflow refers to by relative paths (VNFDs), at
-the places where these paths lead."""
+"""Folder with a folder per run: the files that its workflow refers to by relative paths (VNFDs, and
+files in knobs), at the places where these paths lead."""
 
 CAPTURES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".records.jsonl")
 """Ends of the names of captures: packets, and records of flows with their addresses. Their owner

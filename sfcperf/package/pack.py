@@ -98,7 +98,7 @@ def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> Packed
     used = frozenset(used_plugins(run.manifest, document, store.plan()))
     # Called for its error: loading the workflow says less clearly that a plug-in is missing.
     third_party(used)
-    return PackedRun(run, workflow_files(store), used)
+    return PackedRun(run, workflow_files(store, large=options.large_files), used)
 
 
 def _check_runs(runs: Sequence[PackedRun], options: PackOptions) -> None:
@@ -135,6 +135,10 @@ def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Pa
     for run in runs:
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
         files |= {f"{run.base}/{name}": path for name, path in run.sources.files.items()}
+        # Once is enough: a script is needed where the workflow says, and found there by its hash.
+        for copy in set(run.run.files.values()) & set(run.sources.files.values()):
+            if copy.parent == run.run.store.files:
+                del files[f"{run.folder}/{copy.relative_to(run.run.store.folder)}"]
         # This file names a folder of this machine: `_write` makes one that leads into the package.
         files.pop(f"{run.folder}/{RunFile.WORKFLOW_BASE}", None)
     for module in modules:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sfcperf
-from sfcperf.counts import were_text
+from sfcperf.counts import count_text, were_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
@@ -30,6 +30,8 @@ class PackOptions:
     """Whether captures are packed; if not, package.json has their SHA-256."""
     allow_incomplete: bool = False
     allow_secrets: bool = False
+    large_files: bool = False
+    """Whether large files that knobs name are packed."""
     overwrite: bool = False
     """Whether an existing file may be replaced."""
 
@@ -135,6 +137,7 @@ def doubts(runs: Sequence[PackedRun]) -> list[str]:
             incomplete=run.incomplete,
             foreign=run.run.foreign,
             left_out=len(run.run.left_out),
+            lacking=run.sources.left_out,
             packed_with=sfcperf.__version__,
         )
     return warnings
@@ -146,14 +149,15 @@ def doubts_of(
     incomplete: Sequence[str],
     foreign: Sequence[str],
     left_out: int,
+    lacking: Sequence[str],
     packed_with: str,
 ) -> list[str]:
     """Return what a reader of the package should know of one run, as sentences. Packing writes
     them, and verifying compares with them.
 
     `incomplete`: why the run is incomplete; `foreign`: files that SFCPerf did not write;
-    `left_out`: number of captures that were not packed; `packed_with`: version of the SFCPerf that
-    packed the run.
+    `left_out`: number of captures that were not packed; `lacking`: files in knobs that were not
+    packed; `packed_with`: version of the SFCPerf that packed the run.
     """
     name, warnings = manifest["run_id"], []
     if incomplete:
@@ -171,4 +175,22 @@ def doubts_of(
         )
     if left_out:
         warnings.append(f"{name}: {were_text(left_out, 'capture')} left out")
+    if lacking:
+        named = {entry["path"]: entry for entry in manifest["files"]}
+        files = ", ".join(f"{path} ({_identity(named[path])})" for path in lacking)
+        warnings.append(
+            f"{name} lacks files that its workflow names, without which it cannot be repeated: "
+            f"{files}; `pack --large-files` packs large ones"
+        )
+    own = [entry for entry in manifest.get("programs", ()) if entry["package"] is None]
+    if own:
+        files = ", ".join(f"{entry['path']} ({_identity(entry)})" for entry in own)
+        warnings.append(
+            f"{name} ran programs that are of no Debian package, and are not packed: {files}"
+        )
     return warnings
+
+
+def _identity(entry: Mapping[str, Any]) -> str:
+    """Size and SHA-256 of a file, of `files` or `programs` in run.json, in words."""
+    return f"{count_text(entry['bytes'], 'byte')}, SHA-256 {entry['sha256']}"

@@ -29,6 +29,10 @@ class PackagePublisher(Publisher):
                 default=[],
             ),
             "captures": flag("Whether to pack captures; if not, only their SHA-256.", default=True),
+            "large_files": flag(
+                "Whether to pack files above 16 MiB that the workflow names; if not, only their "
+                "SHA-256."
+            ),
         }
     )
 
@@ -46,6 +50,7 @@ class PackagePublisher(Publisher):
             license=self.parameters.get("license"),
             authors=tuple(map(author, self.parameters.get("authors", ()))),
             captures=self.parameters.get("captures", True),
+            large_files=self.parameters.get("large_files", False),
             overwrite=True,
         )
         return [pack([run], run.folder / PACKAGE, options, own_lock=True).path]

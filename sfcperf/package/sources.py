@@ -1,8 +1,8 @@
-"""Files that a run's workflow refers to: VNF descriptors, and what those import.
+"""Files that a run's workflow refers to: VNF descriptors, what those import, and files in knobs.
 
-The run folder has copies (sfcperf.results.provenance.vnfds), sorted by content. A replay needs them
-where the workflow's relative paths lead, so that factor levels which are part of a path stay what
-they are.
+The run folder has copies (sfcperf.results.provenance.vnfds and .files), sorted by content. A replay
+needs them where the workflow's relative paths lead, so that factor levels which are part of a path
+stay what they are.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfcperf.errors import InputError
+from sfcperf.results.provenance.files import LARGE_BYTES, digest
 from sfcperf.results.store import RunStore
 
 
@@ -28,24 +30,51 @@ class WorkflowFiles:
     """Path relative to the folder of the run's workflow files -> the file."""
     missing: tuple[str, ...] = ()
     """What a replay on another machine would lack, in words."""
+    left_out: tuple[str, ...] = ()
+    """Files in knobs, by their paths in the workflow, that are not packed, for whatever reason."""
 
 
-def workflow_files(store: RunStore) -> WorkflowFiles:
+def workflow_files(store: RunStore, *, large: bool = False) -> WorkflowFiles:
     """Return the files of a run's workflow, as they were when the run began. Files that are far
-    apart from each other are not packed: `missing` says so, and `files` is empty."""
+    apart from each other are not packed: `missing` says so, and `files` is empty. `large`: whether
+    to pack large files in knobs."""
     _, folder = store.workflow()
     base = Path(os.path.normpath(folder.absolute()))
-    entries = store.manifest()["vnfds"]
-    missing = tuple(reason for entry in entries for reason in _lacking(store, entry))
+    manifest = store.manifest()
+    entries, named = manifest["vnfds"], manifest.get("files", ())
+    missing = [reason for entry in entries for reason in _lacking(store, entry)]
     places: dict[Path, Path] = {}
     for entry in entries:
         places |= _places(store, base, entry)
+    left_out = []
+    for entry in named:
+        original = Path(os.path.normpath(base / entry["path"]))
+        source = None if Path(entry["path"]).is_absolute() else _unchanged(store, entry, original)
+        if source is None:
+            missing.append(f"an unchanged {entry['path']}, or a relative path to it")
+        if source is None or (entry["bytes"] > LARGE_BYTES and not large):
+            left_out.append(entry["path"])
+        else:
+            places[original] = source
     top = _common(base, set(places))
     if top is None:
-        far = ", ".join(entry["path"] for entry in entries)
-        return WorkflowFiles(".", {}, (*missing, f"a VNF descriptor near the workflow: {far}"))
+        far = ", ".join(entry["path"] for entry in (*entries, *named))
+        missing.append(f"files near the workflow: {far}")
+        return WorkflowFiles(".", {}, tuple(missing), tuple(entry["path"] for entry in named))
     files = {str(place.relative_to(top)): places[place] for place in sorted(places)}
-    return WorkflowFiles(str(base.relative_to(top)), files, missing)
+    return WorkflowFiles(str(base.relative_to(top)), files, tuple(missing), tuple(left_out))
+
+
+def _unchanged(store: RunStore, entry: Mapping[str, Any], original: Path) -> Path | None:
+    """Return the run folder's copy of a file in knobs, or else the file itself if it is as it was;
+    None if both are not. `entry`: of `files` in run.json."""
+    for path in (store.files / entry["sha256"], original):
+        try:
+            if digest(path)[1] == entry["sha256"]:
+                return path
+        except InputError:
+            continue
+    return None
 
 
 def _lacking(store: RunStore, entry: Mapping[str, Any]) -> list[str]:

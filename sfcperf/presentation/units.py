@@ -138,6 +138,11 @@ def entry_text(value: object, key: str = "") -> str:
     return str(value)
 
 
+def is_time(unit: str) -> bool:
+    """Whether a unit of files is one of time."""
+    return unit in _TIME_UNITS
+
+
 def metric_title(metric: str) -> str:
     """Return a metric's name for people, without the unit at its end: values may be shown in
     another one."""

@@ -52,6 +52,17 @@ def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
         beside.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
+def remove_empty(folder: Path) -> None:
+    """Remove a folder's files without content, its folders without files, and then itself if it is
+    empty. It need not exist."""
+    for path in (*sorted(folder.rglob("*"), reverse=True), folder):
+        with suppress(OSError):
+            if path.is_dir():
+                path.rmdir()
+            elif path.stat().st_size == 0:
+                path.unlink()
+
+
 def remove_unfinished(folder: Path) -> None:
     """Remove temporary files that `replacing` left in a folder when its process was killed."""
     for file in folder.glob(f".*{_UNFINISHED}"):

@@ -26,13 +26,16 @@ def new_manifest(
     versions: Mapping[str, Any],
     vnfds: Sequence[Mapping[str, Any]] = (),
     modules: Sequence[Mapping[str, Any]] = (),
+    files: Sequence[Mapping[str, Any]] = (),
+    programs: Sequence[Mapping[str, Any]] = (),
     repeat: Repeat | None = None,
 ) -> dict[str, Any]:
     """Return the manifest of a run that starts now. `tags`: marks of the resources that the run
     creates, one for each infrastructure.
 
     `host` from host_facts(), `versions` from versions(), `vnfds` from keep_descriptors(), `modules`
-    from modules_of(), all of sfcperf.results.provenance. The control module adds `infrastructure`
+    from modules_of(), `files` from keep_files(), `programs` from programs_of(), all of
+    sfcperf.results.provenance. The control module adds `infrastructure`
     when the driver reports its facts(). The probes' metrics are copied from their plug-ins, so that
     the folder can be summarised where these are not installed.
     """
@@ -63,6 +66,8 @@ def new_manifest(
         "problems": [],
         "vnfds": [dict(entry) for entry in vnfds],
         "modules": [dict(entry) for entry in modules],
+        "files": [dict(entry) for entry in files],
+        "programs": [dict(entry) for entry in programs],
         "state": "checking",
         "phases": {},
     }
@@ -84,6 +89,7 @@ def resumed(
     host: Mapping[str, Any],
     versions: Mapping[str, Any],
     modules: Sequence[Mapping[str, Any]] = (),
+    programs: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the manifest of an interrupted run that continues now. `tags`: marks of the resources
     that it creates from now on.
@@ -98,6 +104,7 @@ def resumed(
         *_machine_changes(manifest["host"], host),
         *_version_changes(sessions[-1]["versions"], versions),
         *_module_changes(manifest["modules"], modules),
+        *_program_changes(manifest.get("programs", ()), programs),
     ]
     return {
         **manifest,
@@ -232,6 +239,18 @@ def _module_changes(
         for entry in now
         if (old := known.get((entry["kind"], entry["name"]))) is not None
         and _code(old) != _code(entry)
+    ]
+
+
+def _program_changes(
+    before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return, as sentences, which programs of functions are others than when the run began."""
+    known = {entry["name"]: entry["sha256"] for entry in before}
+    return [
+        f"resumed with another {entry['name']}: {entry['path']}, {entry['package'] or 'no package'}"
+        for entry in now
+        if known.get(entry["name"], entry["sha256"]) != entry["sha256"]
     ]
 
 

@@ -43,6 +43,7 @@ class RunFile(StrEnum):
     FIGURES = "figures"
     RAW = "raw"
     VNFDS = "vnfds"
+    FILES = "files"
     REPORT = "report.html"
     JOINED = "joined.parquet"
     CORRELATIONS = "correlations.json"
@@ -213,6 +214,11 @@ class RunStore:
     def descriptors(self) -> dict[str, Path]:
         """Return for each VNF descriptor: path in the workflow -> the copy in this folder."""
         return {entry["path"]: self.folder / entry["file"] for entry in self.manifest()["vnfds"]}
+
+    @property
+    def files(self) -> Path:
+        """Folder of the files that knobs of VNFs name, by their SHA-256; it may not exist."""
+        return self.folder / RunFile.FILES
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Write run.json: versions, host facts, seeds, status."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfcperf import plugins
-from sfcperf.workflow.document import choices
+from sfcperf.workflow.document import choices, pointer
 from sfcperf.workflow.model import (
     ChainSpec,
     EndpointSpec,
@@ -33,11 +33,13 @@ class Vnf:
 
     type: str
     vnfd: Path | None
-    """Its descriptor; None: that of its type."""
+    """Its descriptor; None: that of its type, if that has one."""
     node: str | None
     """Node of its SFs, unless the chain names another one; None: the node of the chain."""
     resources: Resources
     knobs: Mapping[str, Any]
+    files: Mapping[pointer.Path, str]
+    """As in FunctionSpec."""
 
 
 def build_endpoint(
@@ -95,6 +97,7 @@ def build_functions(
                     resources=vnf.resources,
                     knobs=vnf.knobs,
                     vnfd=vnf.vnfd,
+                    files=vnf.files,
                 )
             )
     return tuple(functions)

@@ -227,7 +227,10 @@ def _check_references(
                         allowed=f"references in {', '.join(VARYING)}",
                     )
                 elif section in VARYING and name not in factors:
-                    findings.add(path, f"there is no factor {name!r}", **choices(name, factors))
+                    found = choices(name, factors)
+                    if section == "vnfs" and found["hint"] is None:
+                        found["hint"] = f"a placeholder of a program is written {{{{{name}}}}}"
+                    findings.add(path, f"there is no factor {name!r}", **found)
                 used.add(name)
     for name in factors:
         if name not in used:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from sfcperf import plugins
+from sfcperf.workflow.document import pointer
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,31 @@ class FunctionSpec:
     knobs: Mapping[str, Any]
     """Parameters of the VNF, validated against its type's, defaults filled in."""
     vnfd: Path | None
-    """TOSCA descriptor; None: the type's own `vnfd.yaml`."""
+    """TOSCA descriptor; None: the type's own, if it has one."""
+    files: Mapping[pointer.Path, str] = field(default_factory=dict)
+    """Place in the knobs of each file or folder that they name, by an absolute path -> the path as
+    the workflow has it."""
+
+    @property
+    def located(self) -> dict[str, Path]:
+        """Files that its knobs name, and those in folders that they name: path as the workflow has
+        it -> file."""
+        found: dict[str, Path] = {}
+        for place, path in self.files.items():
+            file = Path(pointer.value_at(self.knobs, place))
+            inside = sorted(each for each in file.rglob("*") if each.is_file())
+            found |= {f"{path}/{each.relative_to(file)}": each for each in inside}
+            if not file.is_dir():
+                found[path] = file
+        return found
+
+    @property
+    def knobs_as_written(self) -> Mapping[str, Any]:
+        """The knobs, with the paths of files as the workflow has them: the same on any machine."""
+        knobs = deepcopy(dict(self.knobs)) if self.files else self.knobs
+        for place, path in self.files.items():
+            pointer.value_at(knobs, place[:-1])[place[-1]] = path
+        return knobs
 
 
 @dataclass(frozen=True)
@@ -355,7 +381,7 @@ class Workflow:
     document: Mapping[str, Any]
     """The JSON document after overrides, before expansion; kept as workflow.applied.json."""
     folder: Path
-    """Folder of the workflow's file, at which relative paths in it (VNFDs) start."""
+    """Folder of the workflow's file, at which relative paths in it start."""
     variants: tuple[Variant, ...] = ()
     """Variants of an interleaved comparison; empty without one. The first is the baseline, whose
     infrastructure is `driver` and `config`."""
@@ -363,6 +389,16 @@ class Workflow:
     """Analyses besides the summary, in the order of the workflow."""
     vnfds: Mapping[str, Path] = field(default_factory=dict)
     """VNF descriptors of the document: path as given -> file."""
+
+    @property
+    def functions(self) -> Iterator[FunctionSpec]:
+        """The functions of all scenarios."""
+        return (function for each in self.scenarios for function in each.chain.functions)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Files that knobs of VNFs name: path as the workflow has it -> file."""
+        return {path: file for each in self.functions for path, file in each.located.items()}
 
     @property
     def services(self) -> tuple[ServiceSpec, ...]:

@@ -31,9 +31,9 @@ from sfcperf.workflow.variants import LEVEL
 DEPLOY_S = 0.7
 """Time to deploy, prove and tear down a scenario without service functions."""
 DEPLOY_FUNCTION_S = 0.15
-"""Further time to deploy each service function."""
-PROVE_FUNCTION_S = 0.2
-"""Time to prove its data plane. Of one in the kernel it takes less."""
+"""Further time for each service function."""
+PROVE_PROCESS_S = 0.2
+"""Further time to prove the data plane of one that is carried by a process."""
 TRIAL_S = 0.3
 """Time of a trial besides its measurement: health, counters, monitors, servers, the record on
 disk."""
@@ -209,7 +209,11 @@ def trial_s(trial: PlannedTrial) -> float:
 
 def deploy_s(scenario: Scenario) -> float:
     """Estimated duration of deploying and tearing down a scenario, seconds."""
-    return DEPLOY_S + (DEPLOY_FUNCTION_S + PROVE_FUNCTION_S) * len(scenario.chain.functions)
+    functions = scenario.chain.functions
+    processes: int = sum(
+        plugins.load("vnf", spec.type).carried_by_process(spec.knobs) for spec in functions
+    )
+    return DEPLOY_S + DEPLOY_FUNCTION_S * len(functions) + PROVE_PROCESS_S * processes
 
 
 def trial_group_s(group: TrialGroup) -> float:

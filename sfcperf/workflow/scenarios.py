@@ -3,6 +3,7 @@ express."""
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ from sfcperf.workflow.topology import Report, build_topology
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 T = TypeVar("T")
+MAX_FILE_BYTES = 16 << 30
+"""Largest size of a file that a knob names. Some files of the system have no end."""
 
 
 @dataclass(frozen=True)
@@ -146,9 +149,9 @@ class _Builder:
                     raise InputError("this file does not come with the workflow")
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
-            elif len(sizes) < 2:
+            elif len(sizes) < 2 and (own := plugins.load("vnf", type_name).own_descriptor()):
                 # The descriptor of its type is needed only for a size that the workflow lacks.
-                descriptor = read_descriptor(plugins.load("vnf", type_name).folder / "vnfd.yaml")
+                descriptor = read_descriptor(own)
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
@@ -160,28 +163,32 @@ class _Builder:
                 hint=f"or set resources/{field} of this VNF in the workflow",
             )
         knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
-        self._locate_files((*path, "knobs"), type_name, knobs, report)
-        check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
+        files = self._locate_files((*path, "knobs"), type_name, knobs, report)
+        if files is not None:  # a check may read them
+            check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()
         resources = Resources(
             sizes.get("vcpus") or descriptor.vcpus or default.vcpus,
             sizes.get("memory_mib") or descriptor.memory_mib or default.memory_mib,
         )
-        return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs)
+        return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs, files or {})
 
     def _locate_files(
         self, path: pointer.Path, type_name: str, knobs: dict[str, Any], report: Report
-    ) -> None:
-        """Make the paths of files in a VNF's knobs, which are at `path`, absolute. Report files
-        that are not there, or do not come with the workflow."""
-        for place in plugins.load("vnf", type_name).files(knobs):
+    ) -> dict[pointer.Path, str] | None:
+        """Make the paths of files in a VNF's knobs, which are at `path`, absolute. Return place in
+        the knobs -> the path as the workflow has it; None if a file is not there or does not come
+        with the workflow, which is reported."""
+        located, problems = {}, False
+        for place in tuple(plugins.load("vnf", type_name).files(knobs)):
             holder = pointer.value_at(knobs, place[:-1])
+            located[place] = holder[place[-1]]
             file = self._folder.absolute() / holder[place[-1]]
             holder[place[-1]] = str(file)
-            if self._within is not None and not file.resolve().is_relative_to(self._within):
-                report((*path, *place), "this file does not come with the workflow")
-            elif not file.exists():
-                report((*path, *place), f"there is no file {file}")
+            if (problem := _file_problem(file, self._within)) is not None:
+                report((*path, *place), problem)
+                problems = True
+        return None if problems else located
 
     def _section(
         self, name: str, combination: Combination, absent: Any, build: Callable[[Any, Report], T]
@@ -211,6 +218,23 @@ class _Builder:
             self._findings.add(where, message + levels, allowed=allowed, hint=hint)
 
         return report
+
+
+def _file_problem(file: Path, within: Path | None) -> str | None:
+    """Say why a workflow cannot have this file or folder; None if it can. Nothing is opened."""
+    try:
+        if within is not None and not file.resolve().is_relative_to(within):
+            return "this file does not come with the workflow"
+        found = file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no file {file}"
+    except OSError as error:
+        return f"this file cannot be read: {error.strerror}"
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        return f"this is no regular file: {file}"
+    if found.st_size > MAX_FILE_BYTES:
+        return f"the file {file} has more than {MAX_FILE_BYTES >> 30} GiB"
+    return None
 
 
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:

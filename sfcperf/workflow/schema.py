@@ -17,7 +17,7 @@ from sfcperf import plugins
 from sfcperf.errors import SfcperfError
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import pointer
-from sfcperf.workflow.validate import Validator
+from sfcperf.workflow.validate import PLUGIN_KIND, Validator
 from sfcperf.workflow.varying import with_references, without_references
 
 Schema = dict[str, Any]
@@ -84,7 +84,8 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
     definitions = dict(own["$defs"])
     for slot in SLOTS:
         own_keys = dict(definitions[slot.definition]["properties"])
-        selector = {**own_keys[slot.selector], "enum": list(plugins.names(slot.kind))}
+        names = list(plugins.names(slot.kind))
+        selector = {**own_keys[slot.selector], "enum": names, PLUGIN_KIND: slot.kind}
         own_keys[slot.selector] = selector
         # Where parameters are next to the selector, each plug-in's schema lists all keys that are
         # allowed with it.

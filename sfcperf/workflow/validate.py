@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
+from sfcperf import plugins
 from sfcperf.workflow.document.findings import MOST, SchemaViolation, choices, did_you_mean, listing
 
 Failure = Any
 """A jsonschema.ValidationError. It is typed Any, because the type stubs also allow values that no
 validator sets."""
 
+PLUGIN_KIND = "x-sfcperf-plugin"
+"""Annotation of a name of a plug-in in a schema: the kind of plug-in."""
 _TYPES = {
     "object": "an object",
     "array": "a list",
@@ -160,9 +163,10 @@ def _simple(error: Failure) -> SchemaViolation:
         path = (*path, error.instance)  # what does not fit is the key
     if keyword == "enum":
         options = [item if isinstance(item, str) else json.dumps(item) for item in keyword_value]
-        return SchemaViolation(
-            path, f"{value} is not known here", **choices(error.instance, options)
-        )
+        found = choices(error.instance, options)
+        if found["hint"] is None and PLUGIN_KIND in error.schema:
+            found["hint"] = plugins.advice(error.schema[PLUGIN_KIND])
+        return SchemaViolation(path, f"{value} is not known here", **found)
     if keyword == "type":
         message = f"must be {_kinds(keyword_value)}, not {value}"
         if (hint := _as_number(error.instance, keyword_value)) is not None:
@@ -217,7 +221,9 @@ def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
             message = f"the key {_shortened(key)!r} is not known here"
             # To look for similar keys takes long, and nobody sees the later ones.
             similar = did_you_mean(_shortened(key), known) if number < MOST else None
-            yield SchemaViolation((*error.absolute_path, key), message, listing(known), similar)
+            about = error.schema.get("description")
+            allowed = f"{listing(known)}: {about}" if about else listing(known)
+            yield SchemaViolation((*error.absolute_path, key), message, allowed, similar)
 
 
 def _missing_keys(error: Failure) -> Iterator[SchemaViolation]:

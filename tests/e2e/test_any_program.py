@@ -14,6 +14,7 @@ from support.command import SFCPERF, run_folder, spawn
 from support.ended import ended
 from support.local import left_by, small_workflow
 from support.network.wires import eventually
+from support.schemas import violations
 from support.vnfs.images import image
 
 pytestmark = pytest.mark.root
@@ -29,6 +30,7 @@ def _trials(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.exhaustive
 def test_the_example_measures_both_programs(tmp_path: Path) -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= LINES
     workflow = Path(shutil.copy(EXAMPLE, tmp_path))
@@ -83,9 +85,10 @@ def test_traffic_past_a_proxy_is_no_result(tmp_path: Path) -> None:
     assert "the measured traffic was not redirected to haproxy-1" in trial["reasons"][0]
 
 
-@pytest.mark.parametrize("script", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("script", [False, True])
 def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) -> None:
-    """The script downloads packages, so that the gate uses an image of what is installed."""
+    """The script downloads packages; without it, the image is made of what is installed."""
     folder = Path(shutil.copytree(IMAGE_EXAMPLE, tmp_path / "example"))
     workflow, tar = folder / "wire.json", folder / "socat.tar"
     assert len(workflow.read_text().splitlines()) <= LINES
@@ -96,18 +99,38 @@ def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) ->
         subprocess.run(["tar", "-C", layout, "-cf", tar, "."], check=True)
     run = run_folder(workflow, tmp_path / "results", SHORT, timeout_s=120)
     trials = _trials(run)
+    digests = set()
     for trial in trials:
         deployment = trial["deployment"]
         assert deployment["traversal"]["data_planes"] == {"wire-1": "process"}
         facts = deployment["facts"]["functions"]["wire-1"]
         in_image = trial["scenario"]["variant"] == "image"
         assert ("image" in facts) == in_image
+        digests |= {facts["image"]} if in_image else set()
     assert len(trials) == 4
+    # A package takes the image along, and a replay shows its digest and finds it there.
+    [digest], package = digests, tmp_path / "p.zip"
+    packed = ended([SFCPERF, "pack", run, "-o", package, "--large-files"], timeout_s=60)
+    assert packed.returncode == 0, packed.stderr
+    shutil.rmtree(folder)
+    shown = ended([SFCPERF, "replay", package], timeout_s=120)
+    assert f"  image: {digest}\n" in shown.stdout, shown.stderr
 
 
-def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
-    """What the program prints stays in the results."""
-    script = tmp_path / "bin" / "limit.sh"
+def test_what_init_writes_runs_at_once(tmp_path: Path) -> None:
+    assert ended([SFCPERF, "init", tmp_path, "--kind", "program"], timeout_s=60).returncode == 0
+    changes = {**SHORT, "probes.0.count": 5, "probes.1.duration_s": 1}
+    folder = run_folder(tmp_path / "workflow.json", tmp_path / "results", changes, timeout_s=120)
+    for trial in _trials(folder):
+        assert trial["status"] == "valid", trial["reasons"]
+        assert trial["deployment"]["traversal"]["data_planes"] == {"my-vnf-1": "process"}
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run whose program is a script beside the workflow."""
+    lab = tmp_path_factory.mktemp("lab")
+    script = lab / "bin" / "limit.sh"
     script.parent.mkdir()
     script.write_text(
         "#!/bin/sh\ntc qdisc add dev $1 root tbf rate $2kbit burst 50k latency 1s\n"
@@ -115,6 +138,7 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
     )
     script.chmod(0o755)
     knobs = {
+        "setup": [["ip", "link", "set", "{{egress}}", "txqueuelen", "1000"]],
         "command": ["bin/limit.sh", "{{egress}}", "{{rate_kbit}}"],
         "ready": {"output": "^limited"},
         "data_plane": "kernel",
@@ -131,17 +155,49 @@ def test_scripts_beside_the_workflow_and_own_knobs(tmp_path: Path) -> None:
         "design": {"rounds": 1, "warmup_rounds": 0},
         "publish": [],
     }
-    workflow = tmp_path / "limit.json"
+    workflow = lab / "limit.json"
     workflow.write_text(json.dumps(document))
-    folder = run_folder(workflow, tmp_path / "results", timeout_s=120)
-    rates = {t["scenario"]["rate_kbit"]: t["samples"][0]["value"] for t in _trials(folder)}
+    folder = run_folder(workflow, lab / "results", timeout_s=120)
+    assert not violations(folder)
+    return folder
+
+
+def test_scripts_beside_the_workflow_and_own_knobs(limited: Path) -> None:
+    """What the program prints stays in the results."""
+    rates = {t["scenario"]["rate_kbit"]: t["samples"][0]["value"] for t in _trials(limited)}
     assert 0.5 < rates[10_000] / 10e6 < 1.3
     assert 0.5 < rates[20_000] / 20e6 < 1.3
-    printed = [file.read_text() for file in folder.rglob("limit-1-*.out")]
+    printed = [file.read_text() for file in limited.rglob("limit-1-*.out")]
     assert sorted(printed) == ["limited to 10000\n", "limited to 20000\n"]
 
 
-@pytest.mark.parametrize("in_image", [False, True])
+def test_a_package_takes_the_script_along(limited: Path, tmp_path: Path) -> None:
+    """Programs of the machine are recorded with their packages."""
+    manifest = json.loads((limited / "run.json").read_text())
+    packages = {entry["name"]: entry["package"] for entry in manifest["programs"]}
+    shown = ["dpkg-query", "--show", "--showformat=iproute2 ${Version}", "iproute2"]
+    assert packages["ip"] == subprocess.check_output(shown, text=True)
+    lab = limited.parents[1]
+    packing = [SFCPERF, "pack", limited, "-o", tmp_path / "p.zip"]
+    assert ended(packing, timeout_s=60).returncode == 0
+    elsewhere = lab.rename(tmp_path / "gone")
+    try:
+        short = ["--test", "t", "--set", "factors.rate_kbit=[10000]"]
+        replay = [SFCPERF, "replay", tmp_path / "p.zip", "--results", tmp_path / "results", *short]
+        shown_only = ended(replay, timeout_s=60)
+        assert "command: bin/limit.sh '{{egress}}' '{{rate_kbit}}'" in shown_only.stdout
+        assert not (tmp_path / "results").exists()
+        done = ended([*replay, "--trust"], timeout_s=120)
+        assert done.returncode in (0, 1), done.stderr
+    finally:
+        elsewhere.rename(lab)
+    [here] = (tmp_path / "results").glob("*-limit-*")
+    [trial] = _trials(here)
+    assert trial["status"] == "valid", trial["reasons"]
+    assert [file.read_text() for file in here.rglob("limit-1-*.out")] == ["limited to 10000\n"]
+
+
+@pytest.mark.parametrize("in_image", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_nothing_stays_of_a_run_that_is_killed(tmp_path: Path, in_image: bool) -> None:
     """Not even a process that has left its parent and session, or a mount of a container."""
     knobs = {

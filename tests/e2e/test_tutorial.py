@@ -1,4 +1,4 @@
-"""docs/tutorial/paper-figure.md: every command of it, in order, on real chains."""
+"""Tutorials of docs/tutorial: every command of a page, in order, on real chains."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from support.local import left_by
 
 pytestmark = pytest.mark.root
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "paper-figure.md"
+TREE = Path(__file__).parents[2]
+PAGE = TREE / "docs" / "tutorial" / "paper-figure.md"
+VNF_PAGE = TREE / "docs" / "tutorial" / "benchmark-your-vnf.md"
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ECHOES = 20
 """Of a trial of ping: among so many, a short pause of a busy machine raises no doubt."""
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, page: Path = PAGE) -> list[str]:
     """Fenced blocks of the page, in order."""
-    return [text for found, text in FENCED.findall(PAGE.read_text()) if found == language]
+    return [text for found, text in FENCED.findall(page.read_text()) if found == language]
 
 
 @pytest.fixture
@@ -42,23 +44,28 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.exhaustive
-def test_every_command(folder: Path) -> None:
+def output_of(command: str, folder: Path) -> str:
+    """What a command of a page prints."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "COLUMNS": "160",
     }
     environment.pop("SFCPERF_RESULTS", None)
-    said = {}
-    for block in blocks("bash"):
-        command = block.replace("design.rounds=8", "design.rounds=6")
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command],
-            cwd=folder, env=environment, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        said[block] = done.stdout
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.exhaustive
+def test_every_command(folder: Path) -> None:
+    said = {
+        block: output_of(block.replace("design.rounds=8", "design.rounds=6"), folder)
+        for block in blocks("bash")
+    }
     for run in (*folder.glob("pilot/*"), *folder.glob("final/*")):
         assert left_by(run) == []
 
@@ -104,3 +111,48 @@ def test_latex_takes_the_figure(folder: Path) -> None:
     command = [tex, "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+SCRIPTS = ("block-v1.sh", "block-v2.sh")
+
+
+@pytest.mark.exhaustive
+def test_every_command_for_a_vnf(tmp_path: Path) -> None:
+    """In an empty folder; with fewer numbers of rules and rounds than on the page."""
+    for name, text in zip(SCRIPTS, blocks("sh", VNF_PAGE), strict=True):
+        (tmp_path / name).write_text(text)
+    (workflow,) = map(json.loads, blocks("json", VNF_PAGE))
+    workflow["factors"]["rules"] = [1000]
+    workflow["design"] |= {"rounds": 2, "warmup_rounds": 0}
+    (tmp_path / "blocklist.json").write_text(json.dumps(workflow))
+    said = [output_of(block, tmp_path) for block in blocks("bash", VNF_PAGE)]
+    (run,) = (tmp_path / "results").iterdir()
+    assert left_by(run) == []
+    assert "8 trials: 8 valid" in said[-2]
+    verdicts = [line for line in said[-1].splitlines() if line.startswith("verdict: ")]
+    assert [line.count("v2") for line in verdicts] == [1, 1]
+    assert all("at rules 1000" in line for line in verdicts)
+
+
+def test_the_page_and_the_example_are_the_same() -> None:
+    folder = TREE / "examples" / "blocklist"
+    for name, text in zip(SCRIPTS, blocks("sh", VNF_PAGE), strict=True):
+        assert text == (folder / name).read_text()
+        assert os.access(folder / name, os.X_OK)
+    assert blocks("json", VNF_PAGE) == [(folder / "blocklist.json").read_text()]
+
+
+@pytest.mark.parametrize("rules", [1, 256, 1000])
+def test_both_versions_block_the_same_addresses(rules: int) -> None:
+    """nft lists what they loaded into a network namespace of the test."""
+    found = []
+    for script in SCRIPTS:
+        command = [str(TREE / "examples" / "blocklist" / script), str(rules)]
+        shell = '"$@" && nft list table ip own'
+        done = subprocess.run(
+            ["unshare", "--net", "sh", "-c", shell, "sh", *command],
+            check=True, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        found.append(set(re.findall(r"203\.0\.\d+\.\d+", done.stdout)))
+    assert found[0] == found[1]
+    assert len(found[0]) == rules

@@ -7,8 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.validity import loss_doubts
+from sfcperf.errors import MeasurementError
 from sfcperf.passive.base import Monitor
 from sfcperf.results.values import Observation
 from support.network.cable import Cable
@@ -85,6 +88,18 @@ def reasons(result: ProbeResult) -> tuple[str, ...]:
 def doubts(result: ProbeResult) -> list[str]:
     """Without that of a busy machine, which sends packets late."""
     return [doubt for doubt in result.untrusted if not doubt.endswith(" ms late")]
+
+
+def needs_each_line_once(
+    parse: Callable[[str], object], text: str, starts: tuple[str, ...]
+) -> None:
+    """Without a line that begins so, or with it twice, a report is not read."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith(starts):
+            for wrong in (lines[:number] + lines[number + 1 :], [*lines, line]):
+                with pytest.raises(MeasurementError):
+                    parse("\n".join(wrong))
 
 
 def of(observations: Sequence[Observation], source: str, metric: str) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tomllib
@@ -9,6 +10,9 @@ from pathlib import Path
 
 from support.verbs import verbs
 
+from sfcperf.plugins import GROUPS
+from sfcperf.vnfs.base import NetworkFunction, RunningFunction
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 from sfcperf.workflow.load import load_document
 
 TREE = Path(__file__).resolve().parents[2]
@@ -119,3 +123,37 @@ def test_the_readme_shows_a_real_run() -> None:
     assert shown.count("✓") == 12
     assert "72 trials: 72 valid" in shown
     assert (TREE / "docs" / "images" / "report-light.png").stat().st_size > 10_000
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    """Contents of a page's blocks of code, without those that are snippets of files."""
+    text = (TREE / page).read_text()
+    found = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+    return [block for block in found if "--8<--" not in block]
+
+
+def test_the_vnf_of_the_guide_is_the_one_that_is_tested() -> None:
+    """tests/integration/vnfs/test_third_party_vnf.py runs it."""
+    example = TREE / "tests/examples/sfcperf-example-plugin/sfcperf_example/watch.py"
+    assert _blocks("docs/how-to/write-a-vnf.md", "python")[0] == example.read_text()
+    project = tomllib.loads(_blocks("docs/how-to/write-a-vnf.md", "toml")[0])
+    [[name, value]] = project["project"]["entry-points"][GROUPS["vnf"]].items()
+    assert value == "watch:Watch"
+    assert f'name, title, running = "{name}", ' in example.read_text()
+
+
+def test_signatures_in_the_guide_of_vnfs_are_those_of_the_classes() -> None:
+    classes = {each.__name__: each for each in (KernelForwarding, RunningFunction, NetworkFunction)}
+    stated = ast.parse(_blocks("docs/how-to/write-a-vnf.md", "python")[1])
+    for found in stated.body:
+        assert isinstance(found, ast.ClassDef)
+        for method in found.body:
+            assert isinstance(method, ast.FunctionDef)
+            real = vars(classes[found.name])[method.name]
+            real = getattr(real, "__func__", real)
+            annotations = {
+                a.arg: ast.unparse(a.annotation) for a in method.args.args if a.annotation
+            }
+            assert method.returns is not None
+            annotations["return"] = ast.unparse(method.returns)
+            assert real.__annotations__ == annotations, method.name

@@ -14,6 +14,7 @@ from support.fuzzing import fuzz
 
 from sfcperf.active.ab import output as ab_output
 from sfcperf.active.ditg import output as ditg_output
+from sfcperf.active.dns import output as dnsperf_output
 from sfcperf.active.httperf import output as httperf_output
 from sfcperf.active.iperf3 import output as iperf3_output
 from sfcperf.active.ping import output as ping_output
@@ -73,6 +74,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], Any], list[bytes], type[Exception]]] 
         outputs("ditg"),
         MeasurementError,
     ),
+    "dnsperf": (of_text(dnsperf_output.parse), outputs("dnsperf"), MeasurementError),
     "httperf": (of_text(httperf_output.parse), outputs("httperf"), MeasurementError),
     "iperf3": (of_text(iperf3_output.parse), outputs("iperf3"), MeasurementError),
     "tcpdump": (of_text(tcpdump_output.parse), [TCPDUMP.encode()], MeasurementError),

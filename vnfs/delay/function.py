@@ -169,6 +169,11 @@ class Delay(KernelFunction):
     )
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True."""
+        return True
+
+    @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require the compiled tool, and TUN devices."""
         there = _TUN_DEVICE.exists()

@@ -99,6 +99,11 @@ class Forwarder(NetworkFunction):
         return str(knobs["engine"]) == "xdp"
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True with the engine `userspace`."""
+        return str(knobs["engine"]) == "userspace"
+
+    @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start sfc-forwarder on the ingress interface and wait until it forwards; in plain IP,
         let the kernel forward."""

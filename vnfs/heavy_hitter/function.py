@@ -122,6 +122,11 @@ class HeavyHitter(NetworkFunction):
     )
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True."""
+        return True
+
+    @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require the compiled tool."""
         return [binaries.requirement(BINARY)]
@@ -171,7 +176,8 @@ def _ready(
         options += ["--spec", host.program(SPEC)]
     if attachment.vcpus:
         options += ["--cpus", ",".join(map(str, attachment.vcpus))]
-    output = attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
+    folder = attachment.scratch or attachment.outputs
+    output = folder / f"{attachment.name}-{next(_starts)}.windows.jsonl"
     running = kind.launch(attachment.name, host, options, int(knobs["threshold"]), output)
     with kernel_forwarding.all_or_nothing(running):
         running.wait_ready()

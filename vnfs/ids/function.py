@@ -168,6 +168,11 @@ class Ids(NetworkFunction):
     )
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True."""
+        return True
+
+    @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require the compiled tool."""
         return [binaries.requirement(BINARY)]
@@ -233,9 +238,7 @@ def _spawn(
     if broker is None:
         # To standard output, which comes to a file on the machine that runs sfcperf.
         options += ["--records", "-"]
-        folder = attachment.kept or attachment.outputs
-        folder.mkdir(parents=True, exist_ok=True)
-        stdout = folder / f"{attachment.name}-{next(_runs)}.records.jsonl"
+        stdout = attachment.outputs / f"{attachment.name}-{next(_runs)}.records.jsonl"
     else:
         brokers, topic = broker
         options += ["--brokers", brokers, *(["--topic", topic] if topic else [])]

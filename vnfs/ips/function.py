@@ -184,6 +184,11 @@ class Ips(KernelFunction):
                 )
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True unless the engine is `nftables`."""
+        return bool(knobs["engine"] != "nftables")
+
+    @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require `iptables-nft`, and Suricata when it is asked for by name. With the engine
         `auto`, say which one that is on this machine."""

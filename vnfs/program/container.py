@@ -28,6 +28,8 @@ from sfcperf.vnfs.program.image import Image, read, this_architecture
 from sfcperf.vnfs.program.runtime_config import configure, held_capabilities
 from sfcperf.vnfs.program.unpacking import CONFIG, ROOT, unpacked
 
+TOOLS = ("umoci", "crun")
+"""Programs that unpack and run images."""
 # Its writes go to memory, so that they end with it. crun refuses some hybrid hierarchies of control
 # groups, although it is to leave them alone, so that it does not see them.
 _START = (
@@ -68,8 +70,7 @@ def requirements(knobs: Mapping[str, Any]) -> list[Requirement]:
         return "sfcperf has them"
 
     return [
-        tool("umoci", "umoci"),
-        tool("crun", "crun"),
+        *(tool(name, name) for name in TOOLS),
         tool("unshare", "util-linux"),
         tool("mount", "mount"),
         Requirement.found(f"image {file.name}", architecture),

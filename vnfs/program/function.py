@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sfcperf.environment.tools import tool
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Redirection
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, commands
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import requirements
 from sfcperf.vnfs.nftables import Table
@@ -36,13 +36,28 @@ class AnyProgram(NetworkFunction):
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
         """Require `ip`, `sysctl`, the commands that the program has, `nft` for a proxy, and what an
         image needs."""
-        named = dict.fromkeys(command for _, command in described.commands(knobs))
+        named = dict.fromkeys(argv[0] for _, argv in described.outside(knobs))
         rules = Table.requirements() if knobs["attach"] == "proxy" else []
         # What a placeholder stands for is not known yet.
         needs = [*requirements(), *rules, *(_command(name) for name in named if "{{" not in name)]
         if knobs["image"]:
             needs += container.requirements(knobs)
         return needs
+
+    @classmethod
+    def commands(cls, knobs: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[str]]]:
+        """Return its image and commands, in the order in which they are run, with their
+        environment."""
+        return described.shown(knobs)
+
+    @classmethod
+    def programs(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the commands that it has, and absolute paths among their arguments: `python3
+        /opt/own.py` is a program of two files. Also what redirects to a proxy, and what unpacks and
+        runs an image."""
+        rules = commands(Table.requirements()) if knobs["attach"] == "proxy" else ()
+        runtime = container.TOOLS if knobs["image"] else ()
+        return tuple(dict.fromkeys((*described.programs(knobs), *rules, *runtime)))
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -59,6 +74,11 @@ class AnyProgram(NetworkFunction):
     def redirection(cls, knobs: Mapping[str, Any]) -> Redirection | None:
         """Return the connections that a program ends that is attached as `proxy`."""
         return redirect.redirection(knobs["redirect"]) if knobs["attach"] == "proxy" else None
+
+    @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Whether there is a program, and packets cross it."""
+        return described.has_process(knobs) and knobs["data_plane"] == "program"
 
     @classmethod
     def here_only(cls, knobs: Mapping[str, Any]) -> str | None:
@@ -116,10 +136,8 @@ def _command(name: str) -> Requirement:
     """Require a command of the search path, or an executable file."""
     if "/" not in name:
         return tool(name, name, remedy="install the package that has it, or give its path")
-    executable = os.access(name, os.X_OK) and os.path.isfile(name)  # noqa: PTH113
-    return Requirement(
-        name,
-        executable,
-        name if executable else "there is no such file, or it is not executable",
-        "" if executable else f"`chmod +x {name}`, if the file is there",
-    )
+    if not os.path.isfile(name):  # noqa: PTH113
+        return Requirement(name, False, "there is no such file", "correct the path")
+    if not os.access(name, os.X_OK):
+        return Requirement(name, False, "it is not executable", f"`chmod +x {name}`")
+    return Requirement(name, True, name)

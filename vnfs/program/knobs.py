@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from sfcperf.vnfs.program import placeholders, redirect
 from sfcperf.vnfs.program.image import read
 from sfcperf.vnfs.program.runtime_config import CAPABILITIES
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.document import pointer
+from sfcperf.workflow.document import choices
 from sfcperf.workflow.references import level_text
 from sfcperf.workflow.validate import Validator
 
@@ -21,24 +23,38 @@ _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,47}$"
 _PATH = {"type": "string", "minLength": 1, "maxLength": 4096}
 _WORD = {"type": ["string", "number", "boolean"], "maxLength": 4096}
 """A word of a command, or a variable. `${factor}` alone has the type of its level."""
-_ARGUMENTS: Mapping[str, Any] = {"items": _WORD, "type": "array", "maxItems": 256}
+_ARGUMENTS: Mapping[str, Any] = {
+    "items": _WORD,
+    "type": "array",
+    "maxItems": 256,
+    "description": 'A command as a list of words, such as ["ip", "link", "show"].',
+}
+_SHELLS = ("&&", "||", "2>&1")
+"""Words that only a shell understands, and that no program is known to take as an argument."""
 
 
 def _command(description: str, **more: Any) -> dict[str, Any]:
-    """JSON Schema of a command with its arguments, which may be empty: there is none."""
-    return {**_ARGUMENTS, "description": description, "default": [], **more}
+    """JSON Schema of a command with its arguments. By default it is empty: there is none."""
+    about = f"{description} {_ARGUMENTS['description']}"
+    return {**_ARGUMENTS, "description": about, **(more or {"default": []})}
 
 
 def _commands(description: str) -> dict[str, Any]:
     """JSON Schema of a list of commands."""
-    return array(description, {**_ARGUMENTS, "minItems": 1}, maxItems=256, default=[])
+    about = f'{description} A list of commands: [["ip", "link", "show"]].'
+    return array(about, {**_ARGUMENTS, "minItems": 1}, maxItems=256, default=[])
 
 
-def _named(description: str, values: Mapping[str, Any], pattern: str = _NAME) -> dict[str, Any]:
-    """JSON Schema of an object with such values by name."""
+def _named(
+    description: str,
+    values: Mapping[str, Any],
+    pattern: str = _NAME,
+    names: str = "A name of letters, digits and underscores.",
+) -> dict[str, Any]:
+    """JSON Schema of an object with such values by name. `names`: the pattern in words."""
     return {
         "type": "object",
-        "propertyNames": {"pattern": pattern},
+        "propertyNames": {"pattern": pattern, "description": names},
         "additionalProperties": values,
         "maxProperties": 64,
         "description": description,
@@ -48,7 +64,7 @@ def _named(description: str, values: Mapping[str, Any], pattern: str = _NAME) ->
 
 _READY = object_schema(
     {
-        "command": {**_ARGUMENTS, "minItems": 1, "description": "A command that succeeds."},
+        "command": _command("A command that succeeds.", minItems=1),
         "port": port("A TCP or UDP port that is open."),
         "output": {**_PATH, "description": "A regular expression that its output matches."},
     },
@@ -73,7 +89,8 @@ _OWN = object_schema(
     },
     required=["type"],
     # References and patterns of a stranger's workflow would be followed when it is only looked at.
-    description="The keywords of JSON Schema that values without parts need.",
+    description="JSON Schema of one knob, with the keywords that values without parts need: "
+    '{"type": "integer", "minimum": 0, "default": 100}.',
 )
 
 DEFAULT_ENCAPSULATIONS = ["nsh-eth"]
@@ -141,8 +158,9 @@ PARAMETERS = object_schema(
             "path of a file, relative to the workflow, which is copied as it is.",
             {"anyOf": [array("Lines.", {"type": "string"}, maxItems=10_000), _PATH]},
             r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$",
+            "The name of a file, without folders: letters, digits, and . _ - after the first.",
         ),
-        "env": _named("Variables that the environment of all its commands has.", _WORD),
+        "env": _named('Variables of the environment of all its commands: {"LEVEL": 3}.', _WORD),
         "stop_signal": choice(
             "Signal that ends the program.",
             ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"],
@@ -172,7 +190,9 @@ PARAMETERS = object_schema(
             _OWN,
         ),
         "values": _named("Values of its own knobs.", _SCALAR),
-    }
+    },
+    description="Knobs that a program has of its own are declared in `schema`, and have their "
+    "values in `values`.",
 )
 
 
@@ -195,7 +215,7 @@ def check(knobs: Mapping[str, Any]) -> None:
             raise InputError("nothing would take the connections", where="command")
         if knobs["ready"]:
             raise InputError("there is no `command` that could become ready", where="ready")
-    _check_files(knobs)
+    _check_folders(knobs)
     _check_image(knobs)
     if knobs["attach"] != "nsh" and knobs["encapsulations"] != DEFAULT_ENCAPSULATIONS:
         raise InputError(
@@ -206,12 +226,14 @@ def check(knobs: Mapping[str, Any]) -> None:
     redirect.check(knobs)
     reserved = {*placeholders.of(knobs["attach"]), *redirect.own_placeholders(knobs)}
     _check_own(knobs, reserved)
+    known = [*reserved, *knobs["schema"]]
+    for place, argv in commands(knobs):
+        _check_words(place, argv, known)
     if "output" in knobs["ready"]:
         try:
             re.compile(knobs["ready"]["output"])
         except re.error as error:
             raise InputError(f"not a regular expression: {error}", where="ready/output") from error
-    known = [*reserved, *knobs["schema"]]
     for knob in ("command", "setup", "teardown", "counters", "env", "files"):
         placeholders.check(knobs[knob], known, knob)
     placeholders.check(knobs["ready"].get("command"), known, "ready/command")
@@ -222,14 +244,15 @@ def has_process(knobs: Mapping[str, Any]) -> bool:
     return bool(knobs["command"] or knobs["image"])
 
 
-def _check_files(knobs: Mapping[str, Any]) -> None:
+def _check_folders(knobs: Mapping[str, Any]) -> None:
     """Refuse folders in place of files; an image may be one."""
-    for place in files(knobs):
-        path = Path(level_text(pointer.value_at(knobs, place)))
-        if place != ("image",) and path.is_dir():
-            raise InputError(
-                f"{path} is a folder", where="/".join(map(str, place)), allowed="a file"
-            )
+    paths = {(*place, 0): argv[0] for place, argv in outside(knobs) if "/" in argv[0]}
+    paths |= {("files", name): path for name, path in knobs["files"].items()}
+    for place, path in paths.items():
+        # Unlike Path.is_dir, this raises nothing for a name that is too long.
+        if isinstance(path, str) and os.path.isdir(path):  # noqa: PTH112
+            where = "/".join(map(str, place))
+            raise InputError(f"{path} is a folder", where=where, allowed="a file")
 
 
 def _check_image(knobs: Mapping[str, Any]) -> None:
@@ -239,18 +262,16 @@ def _check_image(knobs: Mapping[str, Any]) -> None:
             if knobs[knob]:
                 raise InputError("there is no `image`", where=knob)
         return
-    # One that is not there is reported already.
-    if (file := Path(knobs["image"])).exists():
-        try:
-            image = read(file, knobs["image_name"])
-        except InputError as error:
-            raise error.as_kind(InputError, where="image") from error
-        if not (knobs["command"] or image.command):
-            raise InputError(
-                "the image has neither an entrypoint nor a command of its own",
-                where="image",
-                hint="say in `command` what is to run in it",
-            )
+    try:
+        image = read(Path(knobs["image"]), knobs["image_name"])
+    except InputError as error:
+        raise error.as_kind(InputError, where="image") from error
+    if not (knobs["command"] or image.command):
+        raise InputError(
+            "the image has neither an entrypoint nor a command of its own",
+            where="image",
+            hint="say in `command` what is to run in it",
+        )
 
 
 def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
@@ -261,31 +282,97 @@ def _check_own(knobs: Mapping[str, Any], reserved: Collection[str]) -> None:
             raise InputError(
                 f"{{{{{name}}}}} stands for something else already", where=f"schema/{name}"
             )
-    fitting = object_schema(knobs["schema"], required=list(knobs["schema"]))
-    for wrong in Validator(fitting).misfits(own_values(knobs)):
-        where = "/".join(map(str, ("values", *wrong.path)))
-        raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
+    for name in knobs["values"]:
+        if name not in knobs["schema"]:
+            raise InputError(
+                f"{name!r} is not declared in `schema`",
+                where=f"values/{name}",
+                **choices(name, knobs["schema"]),
+            )
+    values = own_values(knobs)
+    for name, schema in knobs["schema"].items():
+        if name not in values:
+            raise InputError(
+                f"the program's own knob {name!r} has no value",
+                where=f"schema/{name}",
+                hint="set it in `values`, or give it a `default` here",
+            )
+        where = f"values/{name}" if name in knobs["values"] else f"schema/{name}/default"
+        for wrong in Validator(schema).misfits(values[name]):
+            raise InputError(wrong.message, where=where, allowed=wrong.allowed, hint=wrong.hint)
 
 
-def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the first word of each command that does not run in an image, with its place in the
-    knobs."""
-    inside = {} if knobs["image"] else knobs
-    for knob in ("command", "counters"):
-        if inside.get(knob):
-            yield (knob, 0), level_text(knobs[knob][0])
-    for knob in ("setup", "teardown"):
-        for index, argv in enumerate(knobs[knob]):
-            yield (knob, index, 0), level_text(argv[0])
-    if "command" in inside.get("ready", {}):
-        yield ("ready", "command", 0), level_text(knobs["ready"]["command"][0])
+def _check_words(place: tuple[str | int, ...], argv: Sequence[str], known: Collection[str]) -> None:
+    """Refuse a command that only a shell would understand. `known`: names of placeholders."""
+    where = "/".join(map(str, place))
+    if not argv[0].strip():
+        raise InputError("the name of the program is missing", where=f"{where}/0")
+    if "/" not in argv[0] and len(words := argv[0].split()) > 1:
+        raise InputError(
+            f"no program has the name {argv[0]!r}: each argument is a word of its own",
+            where=f"{where}/0",
+            allowed=json.dumps([*words, *argv[1:]]),
+        )
+    for index, word in enumerate(argv):
+        if word in _SHELLS or (word == "&" and index == len(argv) - 1):
+            raise InputError(
+                f"{word!r} would be an argument of the program: no shell is involved",
+                where=f"{where}/{index}",
+                hint='a shell is started by ["sh", "-c", "..."]; a program must stay in the '
+                "foreground",
+            )
+        placeholders.check_spelling(word, known, f"{where}/{index}")
+
+
+def commands(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """Yield the words of each command, with its place in the knobs, in the order in which they are
+    run."""
+    stated: dict[tuple[str | int, ...], Any] = {
+        **{("setup", index): argv for index, argv in enumerate(knobs["setup"])},
+        ("command",): knobs["command"],
+        ("ready", "command"): knobs["ready"].get("command"),
+        ("counters",): knobs["counters"],
+        **{("teardown", index): argv for index, argv in enumerate(knobs["teardown"])},
+    }
+    for place, argv in stated.items():
+        if argv:
+            yield place, list(map(level_text, argv))
+
+
+def shown(knobs: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is executed, for users: the image by its digest, its own command if that is run,
+    and the words of each command, with its place in the knobs and its environment."""
+    if knobs["image"]:
+        image = read(Path(knobs["image"]), knobs["image_name"])
+        yield "image", [image.digest]
+        if not knobs["command"]:
+            yield "command of the image", list(image.command)
+    variables = [f"{name}={level_text(value)}" for name, value in knobs["env"].items()]
+    environment = ["env", *variables] if variables else []
+    for place, argv in commands(knobs):
+        yield "/".join(map(str, place)), [*environment, *argv]
+
+
+def outside(knobs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """Yield those of the commands that do not run in an image."""
+    for place, argv in commands(knobs):
+        if not knobs["image"] or place[0] in ("setup", "teardown"):
+            yield place, argv
+
+
+def programs(knobs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of its programs: the first word of each command, and further words that are
+    absolute paths; none of those in an image. What a placeholder stands for is not known yet."""
+    for _, (name, *arguments) in outside(knobs):
+        paths = (word for word in arguments if word.startswith("/"))
+        yield from (word for word in (name, *paths) if "{{" not in word)
 
 
 def files(knobs: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     """Yield the places in the knobs of paths that are relative to the workflow."""
-    for place, command in commands(knobs):
-        if "/" in command and not command.startswith("/"):
-            yield place
+    for place, (name, *_) in outside(knobs):
+        if "/" in name and not name.startswith("/"):
+            yield (*place, 0)
     if knobs["image"]:
         yield ("image",)
     for name, content in knobs["files"].items():

@@ -49,6 +49,8 @@ _AT_SFF: Texts = {
 """Those of programs that get NSH frames. Addresses are empty without VXLAN-GPE."""
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
+_ALIKE = re.compile(r"\$(\w+)|\{(\w+)\}|<(\w+)>|\{\{ *(\w+) *\}\}")
+"""What people write who mean a placeholder, as a whole word of a command."""
 
 
 def of(attach: str) -> Texts:
@@ -67,6 +69,15 @@ def check(value: Any, known: Collection[str], where: str) -> None:
                     where="/".join(map(str, path)),
                     **choices(name, known),
                 )
+
+
+def check_spelling(word: str, known: Collection[str], where: str) -> None:
+    """Raise InputError for a word of a command that is a known placeholder in another spelling:
+    `$ingress`, `{ingress}`. No shell would replace it."""
+    match = _ALIKE.fullmatch(word)
+    name = match[match.lastindex] if match is not None and match.lastindex else ""
+    if name in known and word != f"{{{{{name}}}}}":
+        raise InputError(f"{word!r} is not a placeholder", where=where, allowed=f"{{{{{name}}}}}")
 
 
 def texts(attach: str, attachment: Attachment, values: Mapping[str, Any]) -> dict[str, str | None]:

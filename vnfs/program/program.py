@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts.base import CompletedCommand, Host, Process
+from sfcperf.hosts.base import CompletedCommand, Host, Process, command_text
 from sfcperf.hosts.procfs import tcp_listening_ports, udp_ports
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.program import counters, placeholders
@@ -28,8 +28,12 @@ _SHOWN_LINES = 5
 _SHOWN_CHARACTERS = 500
 _MOST_OUTPUT = 1 << 20
 """So many bytes of output are searched for the line that says that a program is ready."""
-_IN_FOLDER = 'cd "$1" && shift && exec "$@"'
-"""Script that runs a command in a folder; both are its arguments."""
+MAX_FILE_BYTES = 1 << 30
+"""Largest size of each file that a command writes, also of its output: SIGXFSZ ends one that writes
+more. Without a limit, a program could fill the disk that has the results."""
+_IN_FOLDER = 'ulimit -f "$1" && cd "$2" && shift 2 && exec "$@"'
+"""Script that runs a command in a folder, with a limit of file sizes in blocks of 512 bytes; all
+three are its arguments."""
 _SIGNALLED = 128
 """A runtime of containers ends with this status and the number of the signal that has ended the
 program."""
@@ -46,9 +50,8 @@ class Program:
         self._knobs = knobs
         self._texts = placeholders.texts(knobs["attach"], attachment, own_values(knobs))
         self._folder = host.workdir / f"program-{attachment.name}"
-        outputs = attachment.kept or attachment.outputs
         self._outputs = [
-            outputs / f"{attachment.name}-{number}.{kind}"
+            attachment.outputs / f"{attachment.name}-{number}.{kind}"
             for number in [next(_starts)]
             for kind in ("out", "err")
         ]
@@ -88,11 +91,11 @@ class Program:
         MeasurementError if the host is gone."""
         if not has_process(self._knobs):
             return
-        for output in self._outputs:
-            output.parent.mkdir(parents=True, exist_ok=True)
         stdout, stderr = self._outputs
-        container = self._container
-        argv = self._argv(self._knobs["command"]) if container is None else container.argv()
+        if self._container is None:
+            argv = self._argv(self._knobs["command"])
+        else:
+            argv = self._in_folder(self._container.argv())
         self._process = self._host.spawn(argv, stdout=stdout, stderr=stderr)
         timeout_s = self._knobs["ready_timeout_s"] if self._knobs["ready"] else SETTLE_S
         ready = self._process.becomes(self._is_ready, timeout_s=timeout_s, period_s=_POLL_S)
@@ -191,9 +194,7 @@ class Program:
 
     def _failure(self, message: str, hint: str | None = None) -> DeploymentError:
         """Return the error that this instance did not start."""
-        # In a namespace, the host has the name of the instance, which once is enough.
-        where = None if self._host.name == self._name else self._host.name
-        return DeploymentError(f"{self._name}: {message}", where=where, hint=hint)
+        return DeploymentError(f"{self._name}: {message}", where=self._host.name, hint=hint)
 
     def _is_ready(self) -> bool:
         ready = self._knobs["ready"]
@@ -225,7 +226,8 @@ class Program:
         """Run one of its commands to the end, `inside` its container if it has one. Raises
         MeasurementError when it takes too long."""
         if inside and self._container is not None:
-            words = self._container.inside([self._filled(word) for word in argv])
+            argv_inside = self._container.inside([self._filled(word) for word in argv])
+            words = self._in_folder(argv_inside)
         else:
             words = self._argv(argv)
         try:
@@ -245,8 +247,12 @@ class Program:
             command = self._host.program(Path(command))
         variables = [f"{name}={text}" for name, text in self._env.items()]
         environment = ["env", *variables] if variables else []
-        start = ["sh", "-c", _IN_FOLDER, "sh", str(self._folder)]
-        return [*start, *environment, command, *arguments]
+        return self._in_folder([*environment, command, *arguments])
+
+    def _in_folder(self, argv: Sequence[str]) -> list[str]:
+        """Return the command that runs `argv` in the program's folder, with limits."""
+        limit = str(MAX_FILE_BYTES // 512)
+        return ["sh", "-c", _IN_FOLDER, "sh", limit, str(self._folder), *argv]
 
     @property
     def _env(self) -> dict[str, str]:
@@ -258,7 +264,7 @@ class Program:
         return placeholders.filled(level_text(word), self._texts)
 
     def _shown(self, argv: Sequence[Any]) -> str:
-        return " ".join(map(self._filled, argv))
+        return command_text(map(self._filled, argv))
 
     def _printed(self) -> str:
         """Return what it has printed so far."""

@@ -102,6 +102,11 @@ class Sfcmon(NetworkFunction):
         return bool(knobs["engine"] == "ebpf")
 
     @classmethod
+    def carried_by_process(cls, knobs: Mapping[str, Any]) -> bool:
+        """Return True with the engine `bmv2`."""
+        return bool(knobs["engine"] == "bmv2")
+
+    @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
         """Start the engine on the interface and wait until it forwards."""
         if knobs["engine"] == "bmv2":
@@ -150,4 +155,5 @@ def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) ->
 
 def _output(attachment: Attachment) -> Path:
     """Return a file for the windows of an instance. Each call returns a new name."""
-    return attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"
+    folder = attachment.scratch or attachment.outputs
+    return folder / f"{attachment.name}-{next(_starts)}.windows.jsonl"

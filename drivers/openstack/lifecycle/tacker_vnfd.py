@@ -39,10 +39,15 @@ def connection_point(port: str) -> str:
 def translated(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Template:
     """The machine's descriptor for Tacker, with one VDU and three CPs: management, in, out.
 
-    Raises InputError for a descriptor of several VDUs, or with parts that Tacker does not know.
+    Raises InputError for a function without a descriptor, and for one of several VDUs, or with
+    parts that Tacker does not know.
     """
     if plan.spec.vnfd is None:
-        raise ValueError(f"{plan.name} is no function")
+        raise InputError(
+            f"the VNF type {plan.spec.type} has no descriptor, which Tacker needs",
+            where=f"/vnfs/{plan.spec.vnf}",
+            hint='set its `vnfd`, or "lifecycle": "nova" in /infrastructure/config',
+        )
     read_descriptor(plan.spec.vnfd)  # refuses what is not TOSCA
     source = descriptor_tree(plan.spec.vnfd)
     nodes = source["topology_template"]["node_templates"]

@@ -90,8 +90,8 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
     """Return the spec of a function's machine. Resources that the workflow sets are a minimum; if
     it sets none, a flavor alone sets the size."""
     kind = function_type(spec)
-    vnfd = spec.vnfd or kind.folder / "vnfd.yaml"
-    descriptor = read_descriptor(vnfd)
+    vnfd = spec.vnfd or kind.own_descriptor()
+    descriptor = Descriptor(None, None) if vnfd is None else read_descriptor(vnfd)
     image = config.image or descriptor.image
     default = Resources()
     vnfd_size = Resources(
@@ -110,7 +110,7 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
         raise WorkflowError(
             f"no image is set for the VMs of {spec.vnf}",
             where=f"/vnfs/{spec.vnf}",
-            hint="set /infrastructure/config/image, or give its VNFD an image artifact",
+            hint="set /infrastructure/config/image, or give it a VNFD with an image artifact",
         )
     return MachineSpec(
         role="function",
@@ -128,7 +128,7 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
 
 
 def _check_descriptor(
-    descriptor: Descriptor, used: Mapping[str, bool], where: str, vnfd: Path
+    descriptor: Descriptor, used: Mapping[str, bool], where: str, vnfd: Path | None
 ) -> None:
     """Raises WorkflowError for a field that is used but has no fixed value, and for user data of an
     unknown format. `used`: field -> whether the machine takes it from the descriptor. Sizes are

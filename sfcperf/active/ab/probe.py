@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.ab.output import AbOutput, parse, parse_percentiles
-from sfcperf.active.server import port_parameter
+from sfcperf.active.server import port_parameter, saturation_doubts
 from sfcperf.active.tool_run import ToolOutput
 from sfcperf.active.validity import LOSS_WARNING
 from sfcperf.active.web_server import (
@@ -17,7 +17,6 @@ from sfcperf.active.web_server import (
     USUAL_PORT,
     Load,
     WebProbe,
-    saturation_doubts,
 )
 from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError

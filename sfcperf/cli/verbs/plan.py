@@ -96,14 +96,15 @@ def print_plan(workflow: Workflow) -> None:
 
 
 def _print_vnfs(workflow: Workflow) -> None:
-    """Print each VNF with its type and those knobs that differ from the defaults: the commands and
-    files of programs are among them."""
+    """Print each VNF with its type and those knobs that differ from the defaults, and the commands
+    and files of programs."""
     from sfcperf.cli.terminal.text import shown
-    from sfcperf.package.replay.describe import function_text
+    from sfcperf.package.replay.describe import function_text, program_lines
 
-    functions = (each for scenario in workflow.scenarios for each in scenario.chain.functions)
-    for text in dict.fromkeys(map(function_text, functions)):
+    for text in dict.fromkeys(map(function_text, workflow.functions)):
         print(f"VNF {shown(text)}")
+    for line in program_lines(workflow):
+        print(shown(line))
 
 
 def _print_runs(design: Design, trials: int, run_s: float) -> None:

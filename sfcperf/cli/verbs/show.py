@@ -51,7 +51,8 @@ def show(
     try:
         plugin = plugins.load(kind, name)
     except InputError as error:
-        error.hint = did_you_mean(name, plugins.names(kind)) if kind in plugins.GROUPS else None
+        if kind in plugins.GROUPS:
+            error.hint = did_you_mean(name, plugins.names(kind)) or error.hint
         raise
     console = new_console()
     console.print(f"{kind} {name}: {plugin.title}")

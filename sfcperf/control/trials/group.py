@@ -53,9 +53,16 @@ class _Attempts:
         self.started_at, self.started_s = utc_now(), monotonic()
 
     def reasons(self) -> tuple[str, ...]:
-        """Why the trial has no result: a line for each failed attempt, then those of the group."""
-        own = (f"attempt {failed.attempt}: {failed.reason}" for failed in self.failed)
-        return (*own, *self.of_group)
+        """Why the trial has no result, each reason once: those of its failed attempts, then those
+        of the group. Attempts are named if they failed for several reasons."""
+        numbers: dict[str, list[str]] = {}
+        for failed in self.failed:
+            numbers.setdefault(failed.reason, []).append(str(failed.attempt))
+        if len(numbers) > 1:
+            own = [f"attempt {', '.join(found)}: {text}" for text, found in numbers.items()]
+        else:
+            own = [*numbers]
+        return (*own, *(text for text in dict.fromkeys(self.of_group) if text not in numbers))
 
 
 class TrialGroupRunner:
@@ -175,7 +182,7 @@ class TrialGroupRunner:
         except Exception as error:
             self._store.check_not_moved()
             failed = failed_attempt(self._run, tries.count, error, self._chain.deployment)
-            self._failed_deployments.append(f"{trial.trial_id}: {failed.reason}")
+            self._failed_deployments.append(failed.reason)
             self._note(trial, failed, tries)
             keep_traceback(error, folder / "error.txt")
             self._chain.remove()

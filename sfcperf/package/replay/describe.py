@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
 from sfcperf.counts import count_text
+from sfcperf.errors import InputError
 from sfcperf.package.modules import requirement_name
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.packaged import PackagedModule
 from sfcperf.package.replay.prepared import PreparedReplay
+from sfcperf.results.provenance.files import digest as digest_of
 from sfcperf.workflow.model import FunctionSpec, Scenario, Workflow
 from sfcperf.workflow.plan import trial_group_s, trial_groups
 
@@ -67,6 +71,7 @@ def workflow_lines(workflow: Workflow) -> list[str]:
     if not math.isnan(seconds):
         lines.append(f"estimated time: {seconds:.0f} s")
     lines += dict.fromkeys(line for each in workflow.scenarios for line in _scenario_lines(each))
+    lines += program_lines(workflow)
     if design.sentinel is not None:
         probe = design.sentinel.probe
         lines.append(f"sentinel {_plugin('probe', probe.probe, probe.parameters)}")
@@ -103,7 +108,40 @@ def function_text(function: FunctionSpec) -> str:
     """Describe the VNF of a function: its type, knobs, resources and descriptor."""
     resources = f"{function.resources.vcpus} vCPU, {function.resources.memory_mib} MiB"
     file = f", descriptor {function.vnfd.name}" if function.vnfd is not None else ""
-    return f"{function.vnf}: {_plugin('vnf', function.type, function.knobs)} ({resources}{file})"
+    kind = _plugin("vnf", function.type, function.knobs_as_written)
+    return f"{function.vnf}: {kind} ({resources}{file})"
+
+
+def program_lines(workflow: Workflow) -> list[str]:
+    """Describe the commands and files that knobs of VNFs name, as lines: a section for each VNF.
+    Nothing is run."""
+    files = {path: f"file {path}: {_digest_text(file)}" for path, file in workflow.files.items()}
+    sections: dict[str, dict[str, None]] = {}
+    for function in workflow.functions:
+        stated = plugins.load("vnf", function.type).commands(function.knobs)
+        # Paths as the workflow has them, which are the same on any machine.
+        written = {str(file): path for path, file in function.located.items()}
+        lines = [
+            f"{place}: {shlex.join(written.get(word, word) for word in argv)}"
+            for place, argv in stated
+        ]
+        lines += [files[path] for path in function.located]
+        sections.setdefault(function.vnf, {}).update(dict.fromkeys(lines))
+    return [
+        text
+        for vnf, found in sections.items()
+        if found
+        for text in (f"program {vnf}", *(f"  {line}" for line in found))
+    ]
+
+
+def _digest_text(file: Path) -> str:
+    """Return size and SHA-256 of a file in words, or why it cannot be read."""
+    try:
+        size, sha256 = digest_of(file)
+    except InputError as error:
+        return error.message
+    return f"{count_text(size, 'byte')}, SHA-256 {sha256}"
 
 
 def _plugin(kind: str, name: str, parameters: Mapping[str, Any]) -> str:

@@ -62,6 +62,9 @@ def keep_for_later(package: Package, path: Path, results: Path) -> Path:
     with TemporaryDirectory(prefix=".package-", dir=results) as beside:
         for name in parts:
             shutil.copytree(package.folder / name, Path(beside) / "new" / name)
+        for file in (Path(beside) / "new" / layout.WORKFLOW_FILES).rglob("*"):
+            # A package has no modes: any of them may be a program of the workflow.
+            file.chmod(0o700)
         # Renamed when complete: an interrupted copy never looks like a whole one.
         (Path(beside) / "new").rename(target)
     return target

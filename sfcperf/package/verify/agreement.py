@@ -16,6 +16,7 @@ from sfcperf.package.pack_document import doubts_of
 from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
+from sfcperf.package.verify.named_files import file_differences, lacking
 from sfcperf.package.verify.same import same, shown
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
@@ -46,7 +47,8 @@ class _Pair:
 
 def check_agreement(package: Package) -> Check:
     """Check that package.json and, of each run, run.json, plan.json, both workflows, trials.jsonl
-    and summary.json state the same facts. All of them must fit their schemas."""
+    and summary.json state the same facts, and that files of the workflow are those of run.json. All
+    documents must fit their schemas."""
     findings: list[str] = []
     for index, store in enumerate(package.runs):
         where = store.folder.name
@@ -78,6 +80,7 @@ def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> It
         manifest, read_json(store.folder / RunFile.WORKFLOW, RunFile.WORKFLOW), applied
     )
     yield from scenario_differences(applied, plan)
+    yield from file_differences(store, manifest)
     yield from _unsaid(document, index, store, manifest)
 
 
@@ -250,6 +253,7 @@ def _unsaid(
         incomplete=entry["incomplete"],
         foreign=foreign_files(store.folder),
         left_out=len(entry["left_out"]),
+        lacking=lacking(store, manifest),
         packed_with=document["made_by"]["sfcperf"],
     )
     same_release = document["made_by"]["sfcperf"] == sfcperf.__version__
@@ -258,6 +262,6 @@ def _unsaid(
         (f"runs/{index}/incomplete", reasons, entry["incomplete"]),
         ("warnings", warnings, of_run),
     ):
-        lacking = [text for text in expected if text not in stated]
-        if lacking and (same_release or not stated):
-            yield f"{MANIFEST}/{place} does not say: {lacking[0]}"
+        unsaid = [text for text in expected if text not in stated]
+        if unsaid and (same_release or not stated):
+            yield f"{MANIFEST}/{place} does not say: {unsaid[0]}"

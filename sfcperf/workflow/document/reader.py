@@ -197,4 +197,5 @@ def _check_text(text: str, at: pointer.Path, findings: Findings, what: str) -> N
     ]
     if bad:
         message = f"this {what} contains the control character {bad[0]!a}"
-        findings.add(at, message, allowed="printable characters")
+        hint = "several lines of text are a list of strings" if "\n" in bad else None
+        findings.add(at, message, allowed="printable characters", hint=hint)

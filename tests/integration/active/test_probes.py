@@ -18,6 +18,7 @@ from support.probing import made, measure, measure_in_peace, measure_until, valu
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.ditg import Ditg
+from sfcperf.active.dns import Dns
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ping import Ping
@@ -237,8 +238,9 @@ ANY_ADDRESS, IPV4 = (), ("-4",)
         (Httperf, 8080, IPV4, {"calls_per_connection": 10}),
         (Ab, 8080, ANY_ADDRESS, {"requests": 100}),
         (Ditg, 8999, IPV4, {"duration_s": 0.3, "rate_bps": 100_000}),
+        (Dns, 53, ANY_ADDRESS, {"duration_s": 0.2}),
     ],
-    ids=["iperf3-tcp", "iperf3-udp", "httperf", "ab", "ditg"],
+    ids=["iperf3-tcp", "iperf3-udp", "httperf", "ab", "ditg", "dns"],
 )
 def test_a_port_that_another_program_uses(
     wire: Cable, tmp_path: Path, kind: type[Probe], usual_port: int, options: tuple[str, ...],
@@ -270,7 +272,7 @@ def test_a_web_test_that_the_time_ends(wire: Cable, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("kind", [Iperf3, Ab])
+@pytest.mark.parametrize("kind", [Iperf3, Ab, Dns])
 def test_a_server_that_cannot_serve_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
     """With the tool's own reason: iperf3 gives it on its standard output."""
     elsewhere = replace(wire.deployment.server, address="203.0.113.1")

@@ -17,6 +17,7 @@ from support.probing import of, values
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.dns import Dns
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ping import Ping
@@ -145,6 +146,15 @@ def test_ab(pair: Pair, tmp_path: Path) -> None:
     assert (tmp_path / "ab-percentiles.csv").exists()
     assert 0 <= result.notes["server_cpu_ratio"] < 1.5
     assert not running(pair, "nginx")
+
+
+@pytest.mark.server
+def test_dns(pair: Pair, tmp_path: Path) -> None:
+    result = measure(pair, tmp_path, Dns, rate_per_s=200, duration_s=0.5)
+    seen = values(result)
+    assert (seen["loss_ratio"], seen["errors"], result.notes["queries"]) == (0, 0, 100)
+    assert 0 < seen["response_time_median_us"] < 1e6
+    assert not running(pair, "dnsperf", "dnsmasq")
 
 
 def watch(pair: Pair, raw: Path, kind: type[Monitor], **given: Any) -> list[Observation]:

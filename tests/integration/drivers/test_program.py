@@ -145,6 +145,23 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"command": ["sleep", "9"], "ready": {"command": ["false"]}, "ready_timeout_s": 0.3},
         "`false` fails",
     ),
+    "ignores-signals": (
+        {
+            "command": ["sh", "-c", "trap '' TERM INT HUP; echo deaf; while :; do sleep 0.1; done"],
+            "ready": {"port": 99},
+            "ready_timeout_s": 0.3,
+            "stop_timeout_s": 0.3,
+        },
+        "nothing listens at port 99; it printed: deaf",
+    ),
+    "ends-when-it-is-ready": (
+        {"command": ["sh", "-c", "echo up; exit 5"], "ready": {"output": "up"}},
+        "its program has ended with status 5; it printed: up",
+    ),
+    "a-long-command-fails": (
+        {"command": ["sleep", "9"], "setup": [["sh", "-c", f"exit 7 # {'x' * 400}"]]},
+        "xxx ...`, ended with 7; it printed: nothing",
+    ),
     "setup-fails": (
         {"command": ["sleep", "9"], "setup": [["true"], ["ip", "link", "add", "{{mtu}}"]]},
         "its setup command 2, `ip link add 1400`, ended with",
@@ -161,6 +178,7 @@ def test_bad_programs_are_told_and_leave_nothing(tmp_path: Path, name: str) -> N
         with pytest.raises(DeploymentError, match="program-1") as caught:
             driver.deploy(chain)
         assert told in str(caught.value)
+        assert str(caught.value).count("program-1: ") == 1
         assert _of_command("31415") == []
 
 

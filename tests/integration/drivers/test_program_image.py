@@ -61,7 +61,7 @@ def dataplane() -> str:
     return "ebpf"
 
 
-@pytest.mark.parametrize("kind", ["socat", "saved"])
+@pytest.mark.parametrize("kind", ["socat", pytest.param("saved", marks=pytest.mark.exhaustive)])
 def test_it_carries_packets_and_is_proven(
     driver: LocalDriver, kind: str, request: pytest.FixtureRequest
 ) -> None:
@@ -99,7 +99,9 @@ def _digest(file: Path) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-@pytest.mark.parametrize("capabilities", [[], ["NET_ADMIN"]])
+@pytest.mark.parametrize(
+    "capabilities", [pytest.param([], marks=pytest.mark.exhaustive), ["NET_ADMIN"]]
+)
 def test_what_the_image_says_holds(driver: LocalDriver, own: Path, capabilities: list[str]) -> None:
     """Its command, user, variables and folder; its files are apart from those of other instances,
     and what was not asked for is not permitted."""
@@ -127,7 +129,7 @@ def test_what_the_image_says_holds(driver: LocalDriver, own: Path, capabilities:
         assert deployment.facts["functions"][function.name]["command"] == ["/srv/start"]
 
 
-@pytest.mark.parametrize("privileged", [False, True])
+@pytest.mark.parametrize("privileged", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_a_privileged_one_has_what_this_process_has(
     driver: LocalDriver, own: Path, privileged: bool
 ) -> None:
@@ -153,7 +155,7 @@ def test_a_privileged_one_has_what_this_process_has(
 
 def test_one_that_is_killed_is_told(driver: LocalDriver, own: Path) -> None:
     """Its processes are in the control group of the function, and none is left."""
-    knobs = {"image": str(own), "command": ["sh", "-c", "echo all is well; sleep 31415; echo no"]}
+    knobs = {"image": str(own), "command": ["sh", "-c", "echo all is well; sleep 27182; echo no"]}
     deployment = driver.deploy(scenario(["program"], knobs=knobs))
     [function] = deployment.functions
     runtime, shell, child = sorted(function.data_plane_pids)
@@ -166,6 +168,18 @@ def test_one_that_is_killed_is_told(driver: LocalDriver, own: Path) -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in (runtime, shell, child))
 
 
+def test_output_without_end_does_not_fill_the_disk(
+    driver: LocalDriver, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its writes fail: SIGXFSZ does not end process 1."""
+    monkeypatch.setattr("sfcperf.vnfs.program.program.MAX_FILE_BYTES", 64 << 10)
+    knobs = {"image": str(own), "command": ["sh", "-c", "while echo y; do :; done; exit 9"]}
+    with pytest.raises(DeploymentError, match="its program has ended with status 9"):
+        driver.deploy(scenario(["program"], knobs={**knobs, "ready": {"port": 99}}))
+    [printed] = driver.context.raw_dir.rglob("program-1-*.out")
+    assert printed.stat().st_size == 64 << 10
+
+
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "exits": (
         {"command": ["sh", "-c", "echo starting; echo no licence >&2; exit 3"]},
@@ -176,7 +190,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "it printed: executable file `no-such-program` not found",
     ),
     "goes-to-the-background": (
-        {"command": ["sh", "-c", "setsid sleep 31415 & exit 0"], "ready": {"port": 99}},
+        {"command": ["sh", "-c", "setsid sleep 27182 & exit 0"], "ready": {"port": 99}},
         "its program has ended with status 0, or moved to the background; it printed: nothing",
     ),
     "never-ready": (
@@ -191,6 +205,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BAD)
 def test_bad_programs_are_told_and_leave_nothing(tmp_path: Path, socat: Path, name: str) -> None:
     knobs, told = BAD[name]
@@ -203,7 +218,7 @@ def test_bad_programs_are_told_and_leave_nothing(tmp_path: Path, socat: Path, na
         assert Path("/proc/self/mountinfo").read_text().count(str(tmp_path)) == mounted
 
 
-@pytest.mark.parametrize("of", ["layout", "archive"])
+@pytest.mark.parametrize("of", [pytest.param("layout", marks=pytest.mark.exhaustive), "archive"])
 def test_a_damaged_layer_is_not_run(tmp_path: Path, socat: Path, saved: Path, of: str) -> None:
     """It has the size that it should have, so that only its digest shows it."""
     copy = tmp_path / "damaged"

@@ -55,6 +55,15 @@ def test_a_file_that_is_nowhere_is_told(host: NamespaceHost, path: str) -> None:
     assert caught.value.where == path
 
 
+def test_output_without_end_is_not_kept(
+    host: NamespaceHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfcperf.hosts.process.MAX_OUTPUT_BYTES", 2 << 20)
+    assert len(host.run(["head", "-c", str(2 << 20), "/dev/zero"], timeout_s=10).stdout) == 2 << 20
+    with pytest.raises(MeasurementError, match="yes was stopped: it printed more than 2 MiB"):
+        host.run(["yes"], timeout_s=60)
+
+
 @pytest.fixture
 def group() -> Iterator[Path]:
     """A real control group, of the first hierarchy with memory that is mounted here."""

@@ -58,6 +58,15 @@ def test_its_children_end_with_it(lab: Lab) -> None:
     assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
 
 
+def test_output_without_end_ends_it_before_the_disk_is_full(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfcperf.vnfs.program.program.MAX_FILE_BYTES", 64 << 10)
+    with pytest.raises(DeploymentError, match=r"ended by SIGXFSZ; it printed: .*y; y"):
+        Between(lab, AnyProgram, {"command": ["yes"], "ready": {"port": 99}})
+    assert len(_output(lab, "out")) == 64 << 10
+
+
 def test_what_it_finds_around_it(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "own.sh").write_text("#!/bin/sh\npwd; cat a.txt; echo $LEVEL; exec sleep 1000\n")
     (tmp_path / "own.sh").chmod(0o755)

@@ -30,6 +30,7 @@ from support.records.packages import (
     finished_run,
     packed,
     resealed,
+    with_program,
 )
 from support.records.runs import build_run
 
@@ -195,6 +196,32 @@ def _declares(text: str) -> dict[str, str]:
     return {**MODULE, "acme-1.0.dist-info/entry_points.txt": text}
 
 
+def _program(
+    name: str, says: str, exit_code: int = 2, code: Mapping[str, str] | None = None, **knobs: Any
+) -> Attack:
+    """`replay` of the package of a program with these knobs, which its plan has too, and with
+    this code by its place in the package."""
+
+    def make(folder: Path) -> list[str]:
+        made = pack([with_program(folder)], folder / "author.zip", OPTIONS).path
+        before = contents(made)
+        new = {path: edited(before[path], _of_workflow) for path in WORKFLOWS}
+        new[f"{RUN}/plan.json"] = edited(before[f"{RUN}/plan.json"], _of_plan)
+        new |= {path: text.encode() for path, text in (code or {}).items()}
+        return ["replay", str(resealed(made, folder / "paper.zip", new))]
+
+    def _of_workflow(workflow: Any) -> None:
+        workflow["vnfs"]["fwd"]["knobs"] |= knobs
+
+    def _of_plan(plan: Any) -> None:
+        for scenario in plan["resolved"].values():
+            for function in scenario["chain"]["functions"]:
+                function["knobs"] |= knobs
+
+    return Attack(f"program-{name}", make, says=says, exit_codes=(exit_code,), limit_s=10)
+
+
+_SCRIPT = "workflow-files/run-1/bin/own.sh"
 _ODD = (None, [], {"s000": {"functions": 5}}, {"functions": [None]}, {"s000": [{"vnfd": "x"}]})
 _BASE = {f"{RUN}/workflow-base.json": '{"folder": "../../workflow-files/run-1"}'}
 _OUTSIDE = "does not come with the workflow"
@@ -219,6 +246,18 @@ ATTACKS = [
         files={"workflow-files/run-1/own.yaml": _IMPORTS, **_BASE},
         says="which is not in its folder",
     ),
+    _program("above-the-package", _OUTSIDE, command=["../" * 20 + "bin/sh"]),
+    _program("of-another-run", _OUTSIDE, command=["../../run-2/own.sh"]),
+    _program("that-is-the-list-of-hashes", _OUTSIDE, command=["../../../manifest-sha256.txt"]),
+    _program("with-data-of-this-machine", _OUTSIDE, command=["a"], files={"a": "/etc/hostname"}),
+    _program("with-kmsg", _OUTSIDE, command=["a"], files={"a": "/proc/kmsg"}),
+    _program("in-an-image-of-this-machine", _OUTSIDE, command=["a"], image="/etc/hostname"),
+    _program("in-an-image-that-is-none", "OCI image layout", image="data.txt"),
+    _program("over-another-file", "pattern", command=["a"], files={"../a": ["x"]}),
+    _program("with-escapes", "control character", command=["printf", "\x1b[2J"]),
+    _program("of-other-code", "is not the file ../bin/own.sh", code={_SCRIPT: HOOK}),
+    _program("that-runs-when-shown", "setup/0: touch hooked", 0, setup=[["touch", "hooked"]]),
+    _program("by-its-library", "env LD_PRELOAD=./x", 0, env={"LD_PRELOAD": "./x"}),
     _shown("sitecustomize-in-a-module", module={"sitecustomize.py": HOOK}, says="not imported"),
     _shown("a-module-that-takes-ping", module=_DECLARES_PING, says="not imported"),
     _shown("a-plug-in-of-the-package", run=acme_run, module=MODULE, says="from acme 1.0"),

@@ -116,6 +116,10 @@ def _forms(count: int) -> str:
     return workflow(factors={"f": [0.01 + n / 1e5 for n in range(count)]}, probes=probes)
 
 
+def _program(knobs: dict[str, Any]) -> str:
+    return workflow(vnfs={"sf": {"type": "program", "knobs": knobs}})
+
+
 CONTROL = "\x1b[2J\x07\x9b31m"
 
 
@@ -160,6 +164,10 @@ ATTACKS = [
     _attack("a-mixture", _mixture, "", exit_codes=(0, 2)),
     _attack("many-forms", lambda: _forms(1000), "/probes"),
     _attack("as-many-forms-as-allowed", lambda: _forms(440), "440 scenarios", exit_codes=(0,)),
+    _attack("a-program-that-reads-the-memory-map", lambda: _program({"command": ["cat"], "files": {"a": "/proc/self/pagemap"}}), "changes while it is read", verb="plan", exit_codes=(0,)),
+    _attack("a-program-that-reads-a-device", lambda: _program({"command": ["cat"], "files": {"a": "/dev/zero"}}), "no regular file"),
+    _attack("a-program-of-a-long-name", lambda: _program({"command": ["./" + "x" * 4000]}), "/vnfs/sf/knobs/command/0"),
+    _attack("a-program-that-is-only-looked-at", lambda: _program({"command": ["touch", "/tmp/hooked"], "ready": {"command": ["touch", "hooked"]}}), "ready/command: touch hooked", verb="plan", exit_codes=(0,)),
     _attack("control-characters-in-a-name", lambda: workflow(name=CONTROL), "/name"),
     _attack("control-characters-in-a-vnf-name", lambda: workflow(vnfs={CONTROL: {"type": "x"}}), "/vnfs"),
     _attack("control-characters-in-a-factor", lambda: workflow(factors={CONTROL: [1]}), "/factors"),

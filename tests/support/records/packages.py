@@ -20,7 +20,7 @@ from sfcperf.package.people import Author
 from sfcperf.package.unpack import private_copy, unpack
 from sfcperf.package.verify import Verification
 from sfcperf.results.manifest import counts
-from sfcperf.results.provenance import keep_descriptors
+from sfcperf.results.provenance import keep_descriptors, keep_files
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
@@ -79,6 +79,24 @@ def with_vnfd(folder: Path, **changes: Any) -> RunStore:
     store.write_workflow(document, folder / "lab" / "workflows")
     kept = keep_descriptors(store.vnfds, with_plan(store).vnfds)
     store.write_manifest({**store.manifest(), "vnfds": kept})
+    return store
+
+
+def with_program(folder: Path, command: str = "../bin/own.sh", **knobs: Any) -> RunStore:
+    """A run of a workflow in `lab/workflows` whose VNF is a program with a script and data."""
+    files = {"lab/bin/own.sh": "#!/bin/sh\nexec sleep 1000\n", "lab/workflows/data.txt": "1\n"}
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "lab/bin/own.sh").chmod(0o755)
+    store = finished_run(folder / "run-1", PLAIN)
+    document = workflow_document(PLAIN)
+    own = {"command": [command], "files": {"data": "data.txt"}, **knobs}
+    document["vnfs"]["fwd"] = {"type": "program", "knobs": own}
+    store.write_workflow(document, folder / "lab" / "workflows")
+    workflow = with_plan(store)
+    files_now = keep_files(store.files, workflow.files)
+    store.write_manifest({**store.manifest(), "files": files_now})
     return store
 
 

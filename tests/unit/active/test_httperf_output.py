@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.probing import needs_each_line_once
 
 from sfcperf.active.httperf.output import parse
 from sfcperf.active.httperf.probe import Httperf
@@ -49,15 +50,9 @@ def test_a_duration_below_the_resolution_gives_a_finite_rate() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_line_that_counts_is_needed_once(kind: str) -> None:
-    lines = golden(kind).splitlines()
     needed = ("Total", "Connection rate", "Connection time", "Reply time")
     needed += ("Reply status", "CPU time", "Errors")
-    for number, line in enumerate(lines):
-        if line.startswith(needed):
-            with pytest.raises(MeasurementError):
-                parse("\n".join(lines[:number] + lines[number + 1 :]))
-            with pytest.raises(MeasurementError):
-                parse("\n".join([*lines, line]))
+    needs_each_line_once(parse, golden(kind), needed)
 
 
 @given(st.sampled_from(KINDS), st.text(max_size=200), st.integers(0, 1100), st.integers(0, 300))

@@ -9,6 +9,7 @@ from support.probing import made
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe
 from sfcperf.active.ditg import Ditg
+from sfcperf.active.dns import Dns
 from sfcperf.active.httperf import Httperf
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.ndr import Ndr
@@ -16,7 +17,7 @@ from sfcperf.active.ping import Ping
 from sfcperf.active.pktgen import Pktgen
 from sfcperf.active.sfcmon_simulation import SfcmonSimulation
 
-PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen, SfcmonSimulation, Ditg]
+PROBES: list[type[Probe]] = [Ping, Iperf3, Httperf, Ab, Ndr, Pktgen, SfcmonSimulation, Ditg, Dns]
 
 
 def filled(probe: type[Probe], **given: Any) -> Any:
@@ -47,6 +48,9 @@ def test_metrics_are_declared_well(probe: type[Probe]) -> None:
     if probe is Ditg:
         of_round_trip = Ditg.metrics(filled(Ditg, meter="round-trip"))
         assert "rtt_us" in {metric.name for metric in of_round_trip}
+    if probe is Dns:
+        of_closed_loop = Dns.metrics(filled(Dns, rate_per_s="maximum"))
+        assert [each.name for each in of_closed_loop if each.primary] == ["queries_per_s"]
 
 
 UDP = {"protocol": "udp", "rate_bps": 1_000_000}
@@ -71,6 +75,8 @@ IMIX = {"frame_bytes": 64, "weight": 1}
           {"zipf_exponent": 0}, {"engine": "dpdk"}, {"protocol": "tcp"}]),
         # The port of a load balancer is never chosen.
         (Ab, [{"server_ports": [8081], "port": 80}], [{"server_ports": [8081]}]),
+        (Dns, [{"rate_per_s": "maximum", "concurrency": 1}, {"types": ["AAAA", "A"]}],
+         [{"rate_per_s": 0.5}, {"types": []}, {"types": ["A", "A"]}, {"types": ["ANY"]}]),
         (Ditg, [], [{"payload_bytes": 43}, {"protocol": "icmp"}]),
     ],
 )  # fmt: skip
@@ -93,6 +99,7 @@ def test_parameters_that_go_together(
         (Pktgen, {"duration_s": 2}, "pktgen-udp", "udp", 2),
         (Pktgen, {"protocol": "tcp-syn"}, "pktgen-tcp-syn", "tcp", None),
         (Ditg, {"duration_s": 3}, "ditg-udp", "udp", 3),
+        (Dns, {"duration_s": 3}, "dns", "udp", 3),
     ],
 )
 def test_what_follows_from_parameters(
@@ -121,6 +128,8 @@ def test_what_follows_from_parameters(
         # 1 Mbit/s in packets of 500 bytes for 2 s are 500 packets.
         (Ditg, {"rate_bps": 10**6, "payload_bytes": 500, "duration_s": 2}, 250),
         (Ditg, {"protocol": "tcp", "duration_s": 2}, 20),
+        (Dns, {"rate_per_s": 500, "duration_s": 2}, 500),
+        (Dns, {"rate_per_s": "maximum", "concurrency": 10}, 5),
     ],
 )
 def test_expected_packets_are_fewer_than_are_sent(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sfcperf.active.ab import output as ab
 from sfcperf.active.ditg import output as ditg
+from sfcperf.active.dns import output as dnsperf
 from sfcperf.active.httperf import output as httperf
 from sfcperf.active.ping import output as ping
 from sfcperf.errors import MeasurementError
@@ -23,6 +24,7 @@ PARSERS: dict[str, Parse] = {
     "ab": ab.parse,
     "ab-percentiles": ab.parse_percentiles,
     "ditg": lambda text: ditg.parse(text, "the log"),
+    "dnsperf": dnsperf.parse,
     "httperf": httperf.parse,
     "ping": ping.parse,
 }
@@ -61,9 +63,10 @@ def test_what_is_no_number_is_not_taken_for_a_value(
     assert seen == parse(text)
 
 
-@pytest.mark.parametrize("name", ["ab", "ab-percentiles", "ditg", "httperf", "ping"])
+@pytest.mark.parametrize("name", ["ab", "ab-percentiles", "ditg", "dnsperf", "httperf", "ping"])
 def test_only_plain_numbers_are_numbers_and_the_line_is_named(name: str) -> None:
     number = {"ab": "Requests per second", "ab-percentiles": "50,", "ditg": "Average bitrate"}
+    number |= {"dnsperf": "Queries per second"}
     number |= {"httperf": "Connection rate:", "ping": "rtt min"}
     parse, text = next(report for report in REPORTS if report[0] is PARSERS[name])
     line = next(one for one in text.splitlines() if one.strip().startswith(number[name]))

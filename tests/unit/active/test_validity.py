@@ -14,6 +14,8 @@ from sfcperf.active.ab import output as ab
 from sfcperf.active.ab.probe import request_loss
 from sfcperf.active.ditg import output as ditg
 from sfcperf.active.ditg.probe import Ditg
+from sfcperf.active.dns import output as dnsperf
+from sfcperf.active.dns.probe import Dns
 from sfcperf.active.httperf import output as httperf
 from sfcperf.active.httperf.probe import Httperf
 from sfcperf.active.iperf3 import output as iperf3
@@ -55,6 +57,10 @@ def loss_of_iperf3(name: str, **asked: Any) -> Loss:
     return made(Iperf3, **asked).loss(iperf3.parse(golden(name)), mtu=1500)
 
 
+def loss_of_dns(name: str, **asked: Any) -> Loss:
+    return made(Dns, **asked).loss(dnsperf.parse(golden(name)))
+
+
 def loss_of_ditg(sent_more: int) -> Loss:
     arrived = ditg.parse(golden("ditg-receiver-2.8.1.txt"), "the log")
     return made(Ditg).loss(arrived, arrived.packets + sent_more)
@@ -78,6 +84,12 @@ CASES: list[tuple[str, Loss, str]] = [
     ("httperf", loss_of_httperf("httperf-overload-0.9.0.txt", rate_per_s=500), "warned"),
     ("httperf", loss_of_httperf("httperf-overload-0.9.0.txt"), "untrusted"),
     ("httperf", loss_of_httperf("httperf-refused-0.9.0.txt", rate_per_s=500), "failed"),
+    ("dns", loss_of_dns("dnsperf-rate-2.10.0.txt"), "valid"),
+    ("dns", loss_of_dns("dnsperf-lost-2.10.0.txt"), "warned"),
+    ("dns", loss_of_dns("dnsperf-lost-2.10.0.txt", loss_warning=0.2), "valid"),
+    ("dns", loss_of_dns("dnsperf-refused-2.10.0.txt"), "warned"),
+    ("dns", loss_of_dns("dnsperf-unanswered-2.10.0.txt"), "failed"),
+    ("dns", loss_of_dns("dnsperf-lost-maximum-2.10.0.txt", rate_per_s="maximum"), "untrusted"),
     ("ab", request_loss(ab.parse(golden("ab-connections-2.3.txt"))), "valid"),
     ("ab", request_loss(ab.parse(golden("ab-failures-2.3.txt"))), "failed"),
 ]

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,14 @@ def test_a_late_signal_does_not_hide_what_went_wrong(capsys: pytest.CaptureFixtu
 def test_a_signal_at_the_end_interrupts(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_after(lambda: 0) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_full_disk_is_told_with_the_places_that_need_room(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFCPERF_STATE_DIR", str(tmp_path))
+    assert exit_code_after(lambda: Path("/dev/full").write_text("x")) == 3
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 def test_the_first_signal_interrupts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,21 @@ def test_the_folder_is_one_to_begin_with(tmp_path: Path, sfcperf: Command) -> No
     assert document.keys() - {"$schema", "sfcperf", "name", "description", "publish"} == explained
 
 
+def test_a_program_to_begin_with(tmp_path: Path, sfcperf: Command) -> None:
+    """tests/e2e/test_any_program.py runs it."""
+    assert sfcperf("init", tmp_path, "--kind", "program") == 0
+    workflow = tmp_path / "workflow.json"
+    assert sfcperf("plan", workflow, "--set", "preset=short") == 0
+    document = json.loads(workflow.read_text())
+    schema = json.loads((tmp_path / document["$schema"]).read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    # The README explains each knob that is in the workflow.
+    rows = re.findall(r"^\| (`\w+`.*?) \|", (tmp_path / "README.md").read_text(), re.MULTILINE)
+    explained = {knob for row in rows for knob in re.findall(r"`(\w+)`", row)}
+    [vnf] = document["vnfs"].values()
+    assert vnf["knobs"].keys() == explained
+
+
 def test_nothing_is_replaced(tmp_path: Path, sfcperf: Command) -> None:
     (tmp_path / "workflow.json").write_text("mine")
     assert sfcperf("init", tmp_path) == 2

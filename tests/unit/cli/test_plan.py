@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import pytest
 from support.command import Command
 from support.engine import SMALL, Bench
@@ -33,6 +36,38 @@ def test_plan_shows_what_programs_would_run(bench: Bench, sfcperf: Command) -> N
         "(1 vCPU, 256 MiB)"
         for level in (1, 2)
     ]
+
+
+@pytest.mark.parametrize("verb", [("validate",), ("plan",), ("run", "--dry-run")])
+def test_looking_at_a_program_runs_none_of_its_commands(
+    bench: Bench, sfcperf: Command, tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    own = ["./own.sh", "a b", "{{egress}}"]
+    knobs = {
+        "setup": [own],
+        "command": own,
+        "ready": {"command": own},
+        "counters": own,
+        "teardown": [own],
+        "env": {"LEVEL": 3},
+        "data_plane": "kernel",
+    }
+    path = bench.write(
+        vnfs={"own": {"type": "program", "knobs": knobs}},
+        chain={"functions": [{"vnf": "own"}]},
+        factors={},
+    )
+    script = path.with_name("own.sh")
+    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/it-ran\n")
+    script.chmod(0o755)
+    assert sfcperf(*verb, path) == 0, sfcperf.err
+    assert not (tmp_path / "it-ran").exists()
+    if verb != ("validate",):
+        for place in ("setup/0", "command", "ready/command", "counters", "teardown/0"):
+            assert f"\n  {place}: env LEVEL=3 ./own.sh 'a b' '{{{{egress}}}}'\n" in sfcperf.out
+        sha256 = hashlib.sha256(script.read_bytes()).hexdigest()
+        size = script.stat().st_size
+        assert f"\n  file ./own.sh: {size} bytes, SHA-256 {sha256}\n" in sfcperf.out
 
 
 def test_plan_tells_which_intervals_and_changes_the_design_gives(

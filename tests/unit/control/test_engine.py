@@ -7,6 +7,7 @@ import json
 import pytest
 from support.engine import Bench, Observer, faulty
 
+from sfcperf.cli.outcome import failures, warnings
 from sfcperf.control.events import Listener
 from sfcperf.errors import ExitCode, InputError
 from sfcperf.results.records import TrialRecord, utc_now
@@ -88,6 +89,16 @@ def test_a_trial_that_always_fails_is_recorded_once_and_the_run_goes_on(bench: B
     assert [record.trial_id for record in bench.trials()] == bench.planned()
     assert outcome.exit_code is ExitCode.SOME_TRIALS_BAD
     assert outcome.trials == {"valid": 7, "untrusted": 0, "failed": 1}
+
+
+def test_a_reason_is_told_once_however_often_it_was_met(bench: Bench) -> None:
+    """Also in the last lines of the run."""
+    bench.start(probes=[faulty(attempt1="fail", attempt2="fail", attempt3="fail"), B])
+    record = bench.by_id()["r001-s001-a"]
+    assert (record.attempts, record.reasons) == (3, ("the tool said no",))
+    assert [failed.attempt for failed in record.failed_attempts] == [1, 2, 3]
+    told = "\n".join([*failures(bench.trials()), *warnings(bench.trials())])
+    assert told.count("the tool said no") == 1
 
 
 def test_what_an_attempt_says_is_recorded_and_not_repeated(bench: Bench) -> None:

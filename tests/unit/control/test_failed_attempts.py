@@ -95,6 +95,7 @@ def test_a_deployment_that_fails_counts_once_for_its_group(bench: Bench) -> None
     )
     first, second = bench.trials()
     assert [failed.kind for failed in first.failed_attempts] == ["deployment"]
+    assert first.reasons == second.reasons == (first.failed_attempts[0].reason,)
     assert (second.status, second.failed_attempts) == ("failed", ())
     assert "a bug in the driver" in second.reasons[0]
     assert bench.manifest()["attempts"]["made"] == 1

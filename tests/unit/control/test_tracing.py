@@ -115,7 +115,7 @@ def test_failed_trials_are_errors_and_the_credentials_that_were_given_are_sent(
     assert tokens == ["Bearer correct-horse"]
     trials = [s for s in spans_of(received).values() if s.name == "trial a"]
     assert {span.status.code for span in trials} == {Status.STATUS_CODE_ERROR}
-    assert all("attempt 1" in span.status.message for span in trials)
+    assert all("the tool said no" in span.status.message for span in trials)
 
 
 @pytest.mark.parametrize(

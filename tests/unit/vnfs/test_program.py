@@ -57,10 +57,12 @@ def test_paths_start_at_the_workflow(tmp_path: Path) -> None:
     found = scenario.chain.functions[0].knobs
     assert found["command"] == [str(tmp_path / "own.sh"), "data.bin"]
     assert found["files"] == {"data.bin": str(tmp_path / "data.bin"), "x": ["one"]}
+    assert scenario.chain.functions[0].knobs_as_written["files"] == knobs["files"]
+    assert scenario.chain.functions[0].knobs_as_written["command"] == knobs["command"]
 
 
 @pytest.mark.parametrize(
-    ("knobs", "where", "message"),
+    ("knobs", "where", "helps"),
     [
         ({}, "", "nothing would run"),
         ({"setup": [["true"]], "ready": {"port": 80}}, "ready", "no `command`"),
@@ -80,9 +82,13 @@ def test_paths_start_at_the_workflow(tmp_path: Path) -> None:
         ({"command": ["x"], "ready": {"port": 1, "output": "x"}}, "ready", "at most 1 key"),
         ({"command": ["x"], "files": {"a": "absent"}}, "files/a", "there is no file"),
         ({"command": ["./absent"]}, "command/0", "there is no file"),
+        ({"command": ["../"]}, "command/0", "is a folder"),
+        ({"command": ["x"], "files": {"a": ".."}}, "files/a", "is a folder"),
+        ({"command": ["x"], "files": {"a": "/dev/null"}}, "files/a", "no regular file"),
+        ({"command": ["x"], "files": {"a": "x" * 300}}, "files/a", "File name too long"),
         ({**SHAPER, "values": {"rate": 0}}, "values/rate", "must be at least 1"),
-        ({**SHAPER, "values": {"rte": 1}}, "values/rte", "'rte' is not known here"),
-        ({**SHAPER, "schema": {"rate": {"type": "number"}}}, "", "'rate' is missing"),
+        ({**SHAPER, "values": {"rte": 1}}, "values/rte", "did you mean 'rate'"),
+        ({**SHAPER, "schema": {"rate": {"type": "number"}}}, "schema/rate", "has no value"),
         ({**SHAPER, "schema": {"rate": {"type": "numbr"}}}, "schema/rate/type", "not known here"),
         ({**SHAPER, "schema": {"rate": {"$ref": "file:///x"}}}, "schema/rate/$ref", "not known"),
         (
@@ -91,16 +97,55 @@ def test_paths_start_at_the_workflow(tmp_path: Path) -> None:
             "something else already",
         ),
         ({"command": ["x"], "files": {"../a": ["x"]}}, "files/..~1a", "pattern"),
-        ({"command": "x y"}, "command", "must be a list"),
+        ({"command": "x y"}, "command", '["ip", "link", "show"]'),
+        # What new users write:
+        ({"command": ["x a b"]}, "command/0", '["x", "a", "b"]'),
+        ({"command": ["x"], "setup": [["ip link set up", 1]]}, "setup/0/0", '["ip", "link", "set'),
+        ({"command": ["x"], "setup": ["ip", "link"]}, "setup/0", '["ip", "link", "show"]'),
+        ({"command": ["x"], "setup": "ip link"}, "setup", '[["ip", "link", "show"]]'),
+        ({"command": [""]}, "command/0", "missing"),
+        ({"command": ["x", "$ingress"]}, "command/1", "{{ingress}}"),
+        ({"command": ["x", "${ingress}"]}, "command/1", "{{ingress}}"),
+        ({"command": ["x", "{ingress}"]}, "command/1", "{{ingress}}"),
+        ({"command": ["x", "{{ ingress }}"]}, "command/1", "{{ingress}}"),
+        ({"command": ["x", "&"]}, "command/1", '["sh", "-c", "..."]'),
+        ({"command": ["x"], "setup": [["a", "&&", "b"]]}, "setup/0/1", '["sh", "-c", "..."]'),
+        ({"command": ["x"], "ready": "^up"}, "ready", "`output`"),
+        ({"command": ["x"], "ready": {"log": "^up"}}, "ready/log", "output"),
+        ({"command": ["x"], "ready": {"port": "80"}}, "ready/port", "without quotes"),
+        ({"command": ["x"], "files": {"etc/a": ["x"]}}, "files/etc~1a", "without folders"),
+        ({"command": ["x"], "files": {"a": "x\ny"}}, "files/a", "list of strings"),
+        ({"command": ["x"], "env": ["LEVEL=3"]}, "env", '{"LEVEL": 3}'),
+        ({"command": ["x"], "rules": 100}, "rules", "`schema`"),
+        ({"command": ["x"], "values": {"rules": 100}}, "values/rules", "`schema`"),
+        ({"command": ["x"], "schema": {"rules": 100}}, "schema/rules", '{"type": "integer"'),
+        (
+            {"command": ["x"], "schema": {"rules": {"type": "integer", "default": "1"}}},
+            "schema/rules/default",
+            "without quotes",
+        ),
+        ({"command": ["x"], "attach": "bridge"}, "attach", "'bridged'"),
+        ({"command": ["x"], "stop_signal": "TERM"}, "stop_signal", "'SIGTERM'"),
     ],
 )
 def test_errors_point_to_their_place(
-    tmp_path: Path, knobs: dict[str, Any], where: str, message: str
+    tmp_path: Path, knobs: dict[str, Any], where: str, helps: str
 ) -> None:
+    """And contain what helps."""
     with pytest.raises(WorkflowError) as told:
         loaded(tmp_path, knobs)
     assert told.value.where == f"/vnfs/own/knobs/{where}".rstrip("/")
-    assert message in told.value.message
+    assert helps in str(told.value)
+
+
+def test_what_only_looks_like_a_mistake_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "my own.sh").touch()
+    knobs = {
+        "command": ["./my own.sh", "{{ingress}}", "a && b", "$x", "{print $1}", "{{.State}}"],
+        "setup": [["awk", "&", "|"], ["sh", "-c", "own & echo $ingress {ingress}"]],
+        "files": {"a": ["{{ .Names }} $ingress && {client} &"]},
+    }
+    loaded(tmp_path, knobs)
 
 
 def test_a_file_outside_of_a_package_is_refused(tmp_path: Path) -> None:

@@ -51,6 +51,13 @@ def pack(
         bool,
         typer.Option("--allow-secrets", help="Pack what seems to be a password or key."),
     ] = False,
+    large_files: Annotated[
+        bool,
+        typer.Option(
+            "--large-files",
+            help="Pack files that the workflow names also if they have more than 16 MiB.",
+        ),
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace FILE and its signatures.")
     ] = False,
@@ -77,6 +84,7 @@ def pack(
         captures=not without_captures,
         allow_incomplete=allow_incomplete,
         allow_secrets=allow_secrets,
+        large_files=large_files,
         overwrite=overwrite,
     )
     packed = write_package([open_run(run, results) for run in runs], output, options)
