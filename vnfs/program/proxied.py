@@ -25,6 +25,10 @@ _LOCALLY = (
 )
 
 
+_FIRST = {"tcp": "tcp flags & (syn | ack) == syn", "udp": ""}
+"""Part of a rule that matches the first packets of connections; datagrams have none."""
+
+
 class Proxied(Routed):
     """A host that redirects the client's connections to its program, and forwards all else.
 
@@ -79,7 +83,7 @@ class Proxied(Routed):
     def counters(self) -> Mapping[str, int]:
         """Return packets since the start at both interfaces, those of the program and those that
         the kernel forwards: `received`, `forwarded` (sent) and `dropped` by the interfaces;
-        `connections` that were redirected (with `transparent` and UDP: datagrams); and what the
+        `connections` that were redirected (UDP: datagrams); and what the
         program's command prints, in place of these where names are equal. Raises
         MeasurementError."""
         return {
@@ -104,16 +108,18 @@ def translating_rules(attachment: Attachment, knob: Mapping[str, Any], listen: i
     itself is dropped, as everywhere where such addresses are not routed."""
     client, server = attachment.client[0], attachment.server[0]
     inside, outside = attachment.interfaces
+    taken = _taken(inside, server, knob)
     return f"""
 counter connections {{
 }}
 chain arriving {{
 type filter hook prerouting priority raw; policy accept;
 iifname {{ "{inside}", "{outside}" }} ip daddr 127.0.0.0/8 drop
+{taken} {_FIRST[knob["protocol"]]} counter name connections
 }}
 chain taken {{
 type nat hook prerouting priority dstnat; policy accept;
-{_taken(inside, server, knob)} counter name connections dnat to {_LOCAL}:{listen}
+{taken} dnat to {_LOCAL}:{listen}
 }}
 chain source {{
 type nat hook postrouting priority srcnat; policy accept;
@@ -127,13 +133,12 @@ def transparent_rules(attachment: Attachment, knob: Mapping[str, Any], listen: i
     addresses. A reset of no TCP connection is forwarded."""
     taken = _taken(attachment.interfaces[0], attachment.server[0], knob)
     # Only a socket that listens has wildcards, and a half-open connection cannot be asked for them.
-    first, *others = {
+    others = {
         "tcp": (
-            "tcp flags & (syn | ack) == syn",
             "tcp flags != rst socket transparent 1",
             "tcp flags == rst socket transparent 1 socket wildcard 0",
         ),
-        "udp": ("", "meta l4proto udp socket transparent 1"),
+        "udp": ("meta l4proto udp socket transparent 1",),
     }[knob["protocol"]]
     to_program = f"meta mark set {_MARK} accept"
     owned = "\n".join(f"{packets} {to_program}" for packets in others)
@@ -142,7 +147,7 @@ counter connections {{
 }}
 chain taken {{
 type filter hook prerouting priority mangle; policy accept;
-{taken} {first} counter name connections tproxy to :{listen} {to_program}
+{taken} {_FIRST[knob["protocol"]]} counter name connections tproxy to :{listen} {to_program}
 {owned}
 }}"""
 

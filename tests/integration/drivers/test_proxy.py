@@ -110,7 +110,7 @@ def test_each_is_proven_and_serves(driver: LocalDriver, name: str) -> None:
     [port] = WEB[name]["redirect"]["server_ports"] or [80]
     with web_server(deployment, port):
         assert [fetched(deployment) for _ in range(3)] == [CONTENT] * 3
-    assert deployment.functions[1].counters()["connections"] == before + 3
+    assert deployment.functions[1].counters()["connections"] >= before + 3
     assert ping(deployment, 3) == 3
     assert driver.problems(deployment) == []
 
