@@ -7,7 +7,7 @@ trials are untrusted, and are so on record. What may not be is a trial that fail
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ from support.cloud.cloud_runs import CloudLab
 pytestmark = [pytest.mark.server, pytest.mark.root]
 
 PROFILES = ("local", "openstack")
+EXAMPLE = Path(__file__).parents[2] / "examples" / "nftables-rules" / "firewall.json"
 SHORT = ("--set", "preset=short", "--set", "design.rounds=2")
 
 
-def run(lab: CloudLab, name: str, profile: str) -> Path:
-    """Folder of a run of a shipped workflow."""
+def run(lab: CloudLab, workflow: str, profile: str, changes: Sequence[str] = SHORT) -> Path:
+    """Folder of a run of a shipped workflow, or of a file."""
     results = lab.folder / profile
-    asked = ("run", name, "--profile", profile, *SHORT, "--results", str(results))
+    asked = ("run", workflow, "--profile", profile, *changes, "--results", str(results))
     exit_code = lab.run(*asked)
     manifests = [*results.glob("*/run.json")]
     assert len(manifests) == 1, lab.said
@@ -64,3 +65,15 @@ def test_on_both_infrastructures(new_lab: Callable[..., CloudLab], name: str) ->
     assert lab.run("compare", *map(str, folders), "--json", str(compared)) == 0, lab.said
     rows = json.loads(compared.read_text())["rows"]
     assert {row["label"] for row in rows} == probes
+
+
+def test_an_example_of_a_program(new_lab: Callable[..., CloudLab]) -> None:
+    """It needs nothing in the VM but what the driver carries there."""
+    short = ("--set", "design.rounds=1", "--set", "design.warmup_rounds=0")
+    folder = run(new_lab({}), str(EXAMPLE), "openstack", short)
+    found = trials(folder)
+    assert {trial["status"] for trial in found} <= {"valid", "untrusted"}
+    assert {trial["label"] for trial in found if trial["status"] == "valid"} == {"ping", "tcp"}
+    for trial in found:
+        assert trial["deployment"]["traversal"]["data_planes"] == {"firewall-1": "counters"}
+        assert trial["notes"]["sf_counters"]["firewall-1"]["passed"] > 0
