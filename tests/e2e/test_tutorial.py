@@ -128,10 +128,10 @@ def test_every_command_for_a_vnf(tmp_path: Path) -> None:
     said = [output_of(block, tmp_path) for block in blocks("bash", VNF_PAGE)]
     (run,) = (tmp_path / "results").iterdir()
     assert left_by(run) == []
-    assert "8 trials: 8 valid" in said[-2]
-    verdicts = [line for line in said[-1].splitlines() if line.startswith("verdict: ")]
-    assert [line.count("v2") for line in verdicts] == [1, 1]
-    assert all("at rules 1000" in line for line in verdicts)
+    assert len((run / "trials.jsonl").read_text().splitlines()) == 4
+    last = said[-1].splitlines()[-1]
+    assert last.startswith("verdict: ")
+    assert "v2" in last and "at rules 1000" in last
 
 
 def test_the_page_and_the_example_are_the_same() -> None:
