@@ -67,7 +67,7 @@ def check(value: Any, known: Collection[str], where: str) -> None:
                 raise InputError(
                     f"there is no {{{{{name}}}}}",
                     where="/".join(map(str, path)),
-                    **choices(name, known),
+                    **choices(name, sorted(known)),
                 )
 
 
