@@ -81,8 +81,8 @@ def prove(
     arrived, problems = _counted(in_kernel, cross)
     stopped_s = max(STOPPED_S, 3 * (time.monotonic() - started))
     if problems:
-        # Counters of the kernel may miss one packet, as when a packet of the management is dropped
-        # meanwhile. What goes round a function does so each time.
+        # On a cloud, nat's counter once missed a packet that captures saw cross it; it is not known
+        # why. What goes round a function does so each time.
         arrived, problems = _counted(in_kernel, cross)
     if not arrived:
         return DataPlanes(methods, ("no packet from client to server arrives any more",))
