@@ -12,7 +12,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import protocol_counters
-from sfcperf.plugins import Requirement, flag
+from sfcperf.plugins import Requirement
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.engine import Engine
 from sfcperf.vnfs.kernel_settings import KernelSettings
@@ -30,12 +30,6 @@ DROPS = {
     "fragmentation": "FragFails",
 }
 """Why a packet was not forwarded -> counter of the kernel (names of RFC 4293)."""
-
-CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = flag(
-    "Whether connection tracking verifies checksums. If so, UDP datagrams with a trailer "
-    "behind their data and no option checksum are invalid and forwarded untranslated."
-)
-"""Schema of the knob `check_checksums`."""
 
 
 def requirements() -> list[Requirement]:
@@ -150,17 +144,6 @@ class KernelForwarding(RunningFunction):
     def forward(self) -> None:
         """Turn forwarding on. Raises MeasurementError."""
         self._settings.set(_forwarding_settings([*self._interfaces, *self.more_interfaces]))
-
-    def check_checksums(self) -> None:
-        """Set, by the knob `check_checksums`, whether connection tracking takes a packet with a
-        wrong checksum for invalid, and so leaves it untranslated. Call it when rules that track
-        connections are loaded: the kernel has the setting only then. Raises MeasurementError.
-
-        Connection tracking computes UDP's checksum over the length in the IP header, so that
-        options behind the datagram (RFC 9868, or a trailer) are part of the sum.
-        """
-        check = str(int(self._knobs["check_checksums"]))
-        self._settings.set({"net/netfilter/nf_conntrack_checksum": check})
 
     def counters(self) -> Mapping[str, int]:
         """IPv4 packets since the start, from the kernel's IP statistics (RFC 4293 names).

@@ -94,6 +94,8 @@ def test_fig9(new_lab: Callable[..., CloudLab], tmp_path: Path, engine: str) -> 
     trials = RunStore(lab.run_folder).trials()
     assert len(trials) == 4
     assert {trial.status for trial in trials} <= {"valid", "untrusted"}, lab.said
+    # Guests of 256 MiB track few connections, unless the load balancer makes room for more.
+    assert {trial.attempts for trial in trials} == {1}, lab.said
     engines = [trial.deployment["facts"]["functions"].get("ips-1") for trial in trials]
     assert engines.count({"engine": engine}) == 2
     reported = telemetry(lab.run_folder, "processing_time_us")

@@ -8,7 +8,8 @@ from typing import Any
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement, array, choice, object_schema, port
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
+from sfcperf.vnfs.connection_tracking import CHECK_CHECKSUMS_KNOB, ConnectionTracking
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding, KernelFunction
 from sfcperf.vnfs.load_balancer.engines import ENGINES, Service, choose
 
 
@@ -22,12 +23,16 @@ class RunningLoadBalancer(KernelForwarding):
         self._name = choose(host, str(knobs["engine"]))
         service = Service(int(knobs["port"]), tuple(knobs["backends"]), str(knobs["scheduler"]))
         self._engine = ENGINES[self._name](host, attachment, service)
+        # IPVS keeps a table of its own.
+        self._tracking = (
+            ConnectionTracking(host, self._settings) if self._name == "nftables" else None
+        )
 
     def set_up(self) -> None:
-        """Load the rules that balance; with nftables, also set whether checksums are verified."""
+        """Load the rules that balance; with nftables, also set up connection tracking."""
         super().set_up()
-        if self._name == "nftables":
-            self.check_checksums()
+        if self._tracking is not None:
+            self._tracking.set_up(check_checksums=self._knobs["check_checksums"])
 
     def facts(self) -> Mapping[str, Any]:
         """Return the engine that balances."""
@@ -35,9 +40,12 @@ class RunningLoadBalancer(KernelForwarding):
 
     def counters(self) -> Mapping[str, int]:
         """Return the counters of kernel forwarding; `balanced`, packets both ways of balanced
-        connections; and `connections_portN`, connections that each backend was given. Raises
-        MeasurementError."""
-        return {**super().counters(), **self._engine.counters()}
+        connections; and `connections_portN`, connections that each backend was given. With
+        nftables, ConnectionTracking adds its reasons for drops. Raises MeasurementError."""
+        forwarding = super().counters()
+        if self._tracking is not None:
+            forwarding = self._tracking.counters(forwarding)
+        return {**forwarding, **self._engine.counters()}
 
 
 class LoadBalancer(KernelFunction):

@@ -10,11 +10,10 @@ from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement, object_schema, port
 from sfcperf.vnfs import nftables
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwarding, KernelFunction
+from sfcperf.vnfs.connection_tracking import CHECK_CHECKSUMS_KNOB, ConnectionTracking
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding, KernelFunction
 
 TABLE = "sfcperf-nat"
-STATISTICS = "/proc/net/stat/nf_conntrack"
-"""A line of names, and one of hexadecimal numbers for each CPU."""
 PORTS_OF_SERVER = ("virtual_port", "server_port")
 """Knobs: the port that the client addresses, and the one where the server listens."""
 
@@ -67,7 +66,6 @@ class RunningNat(KernelForwarding):
     """A host whose kernel translates and forwards."""
 
     rules_gone = "the NAT's rules are gone"
-    _dropped_before = 0
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
@@ -75,37 +73,19 @@ class RunningNat(KernelForwarding):
         virtual, real = (knobs[name] for name in PORTS_OF_SERVER)
         destination = None if virtual is None else (int(virtual), int(real))
         self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
+        self._tracking = ConnectionTracking(host, self._settings)
 
     def set_up(self) -> None:
-        """Load the rules, note what connection tracking dropped before, and set whether it verifies
-        checksums."""
+        """Load the rules, then set up connection tracking."""
         super().set_up()
-        # The host may have tracked connections before. Its statistics are there only when rules
-        # that track connections are loaded.
-        self._dropped_before = _dropped(self._host)
-        self.check_checksums()
+        self._tracking.set_up(check_checksums=self._knobs["check_checksums"])
 
     def counters(self) -> Mapping[str, int]:
         """Return the counters of kernel forwarding, and packets both ways by what happened to their
         connection: `translated_source`, `translated_destination`; `untracked` ones belong to none
-        and were forwarded unchanged. `dropped_untranslated` packets found no free port, or no room
-        in the table of connections; the kernel's statistics count them as forwarded. Raises
+        and were forwarded unchanged. ConnectionTracking adds its reasons for drops. Raises
         MeasurementError."""
-        kernel = super().counters()
-        lost = _dropped(self._host) - self._dropped_before
-        return {
-            **kernel,
-            **self._engine.counters(),
-            "forwarded": kernel["forwarded"] - lost,
-            "dropped": kernel["dropped"] + lost,
-            "dropped_untranslated": lost,
-        }
-
-
-def _dropped(host: Host) -> int:
-    """Packets that connection tracking has dropped since the network namespace was created."""
-    names, *rows = (line.split() for line in host.read_text(STATISTICS).splitlines())
-    return sum(int(row[names.index("drop")], 16) for row in rows)
+        return {**self._tracking.counters(super().counters()), **self._engine.counters()}
 
 
 def _optional_port(description: str) -> dict[str, Any]:
