@@ -17,6 +17,8 @@ ALWAYS = "summary"
 """Name of the analysis that every run gets, before all others."""
 WHERE_SEEN = "attribution"
 """Name of the analysis that every run with telemetry gets."""
+CLAIMS = "claims"
+"""Name of the analysis that every run with claims gets."""
 ERROR_LOG = "errors.log"
 """File in the run folder with tracebacks of unexpected errors."""
 
@@ -37,8 +39,11 @@ def analyse(store: RunStore) -> list[str]:
             plugins.load("analysis", WHERE_SEEN)({}).analyse(store)
     entries: list[Mapping[str, Any]] = []
     with _noting(problems, store, "reading which analyses are asked for"):
-        entries = store.workflow()[0].get("analyses", [])
-    for entry in entries:
+        document = store.workflow()[0]
+        entries = document.get("analyses", [])
+        if document.get("claims"):
+            entries = [*entries, {"analysis": CLAIMS}]
+    for entry in {each["analysis"]: each for each in entries}.values():
         name = entry["analysis"]
         if name not in (ALWAYS, WHERE_SEEN):
             with _noting(problems, store, f"analysis {name}"):

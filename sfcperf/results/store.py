@@ -49,6 +49,7 @@ class RunFile(StrEnum):
     CORRELATIONS = "correlations.json"
     TAGS = "tags.json"
     ATTRIBUTION = "attribution.json"
+    CLAIMS = "claims.json"
     LOCK = "lock"
     PACKAGE = "package.zip"
     REPLAY = "replay.json"
@@ -63,6 +64,7 @@ SCHEMAS = {
     RunFile.TAGS: "tags",
     RunFile.CORRELATIONS: "correlations",
     RunFile.ATTRIBUTION: "attribution",
+    RunFile.CLAIMS: "claims",
 }
 """Document -> its schema. Reading a document checks it against its schema."""
 
@@ -363,7 +365,8 @@ class RunStore:
         return self.folder / RunFile.JOINED
 
     def write_document(self, name: RunFile, document: Mapping[str, Any]) -> None:
-        """Write what an analysis found. `name`: CORRELATIONS, ATTRIBUTION or TAGS."""
+        """Write what an analysis found. `name`: CORRELATIONS, ATTRIBUTION,
+        CLAIMS or TAGS."""
         self._write_versioned(name, document)
 
     def document(self, name: RunFile) -> dict[str, Any] | None:

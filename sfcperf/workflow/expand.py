@@ -37,6 +37,7 @@ FIXED = (
     "analyses",
     "publish",
     "figures",
+    "claims",
 )
 """Sections that are the same for the whole run."""
 

@@ -6,7 +6,7 @@
     expand             factors give each section its forms               expand.py
     check_sections     every form of every section fits the schema       check.py
     build_scenarios    forms become the scenarios of each variant        scenarios.py
-    build_design, ...  the other sections become values                  design.py, figures.py
+    build_design, ...  the other sections become values       design.py, figures.py, claims.py
     workflow_of_run    a campaign repeats the workflow with other seeds  repeats.py
 
 A step adds the mistakes that it finds to the `Findings`, and raises them if the next step needs
@@ -22,6 +22,7 @@ from typing import Any
 
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.check import check_outline, check_sections, named_plugins
+from sfcperf.workflow.claims import build_claims, mark_removed
 from sfcperf.workflow.design import build_design
 from sfcperf.workflow.document import Findings
 from sfcperf.workflow.document.reader import clean
@@ -63,7 +64,9 @@ def load_document(
     Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
     InputError (override), EnvironmentLacks (a plug-in that cannot be imported).
     """
-    applied = customise(clean(document), overrides, driver, profile)
+    whole = clean(document)
+    applied = customise(whole, overrides, driver, profile)
+    mark_removed(whole, applied)
     variants = read_variants(applied)
     sides = variants or (UNCHANGED,)
     sets: dict[str, ScenarioSet] = {}
@@ -119,6 +122,7 @@ def _build(
     # Figures are checked against the scenarios, so these must be complete: errors end the build.
     findings.raise_any()
     figures = build_figures(document.get("figures", []), scenario_set.factors, scenarios, findings)
+    claims = build_claims(document.get("claims", []), scenarios, findings)
     findings.raise_any()
     return Workflow(
         name=document["name"],
@@ -133,5 +137,6 @@ def _build(
         folder=folder,
         variants=variants,
         analyses=analyses,
+        claims=claims,
         vnfds=scenario_set.descriptors,
     )

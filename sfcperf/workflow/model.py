@@ -367,6 +367,67 @@ class FigureSpec:
 
 
 @dataclass(frozen=True)
+class Operand:
+    """A value that each round gives for a claim: the mean of a metric over scenarios, a difference
+    of two means, or a slope."""
+
+    probe: str
+    """Label of the probe."""
+    metric: str
+    """Metric of the probe, or of a monitor during its trials."""
+    monitor: str | None = None
+    """Source of the monitor's metric; None: the probe's metric."""
+    at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Factor -> texts of the levels whose scenarios are averaged."""
+    minus: Mapping[str, tuple[str, ...]] | None = None
+    """Levels whose mean is subtracted; factors that it lacks have those of `at`."""
+    slope: str | None = None
+    """Factor against which the metric's slope is taken; None: its mean."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence about the results, with the quantity and the range by which a run tests it."""
+
+    id: str
+    text: str
+    source: str
+    """Where it is published."""
+    conditions: str = ""
+    """Set-up of the source."""
+    published: float | str | None = None
+    """Published value, in the unit of the quantity, or the direction in words."""
+    digitised: bool = False
+    """Whether the published value was read off a plot."""
+    of: Operand | None = None
+    """The quantity, or the numerator of the ratio; None for a claim about an order, or without a
+    test."""
+    to: Operand | None = None
+    """Denominator of the ratio; None: there is none."""
+    r_squared: bool = False
+    """Whether the quantity is R² of the line whose slope `of` is."""
+    order: tuple[Operand, ...] = ()
+    """Means that rise in this order; empty: the claim is about a quantity."""
+    above: float | None = None
+    """The claim holds above this, in the unit of the quantity; None: however low it is."""
+    below: float | None = None
+    """The claim holds below this; None: however high it is."""
+    unit: str = ""
+    """Unit of the metric, where the quantity has one."""
+    margin: str = ""
+    """Where `above` and `below` come from."""
+    not_comparable: str = ""
+    """Why the set-up can neither confirm nor refute the claim; empty: it can."""
+    not_tested: str = ""
+    """Why no run of the workflow tests the claim; empty: one does."""
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All operands of the quantity or the order."""
+        return (*(each for each in (self.of, self.to) if each is not None), *self.order)
+
+
+@dataclass(frozen=True)
 class Workflow:
     """A whole experiment, validated and expanded."""
 
@@ -387,6 +448,7 @@ class Workflow:
     infrastructure is `driver` and `config`."""
     analyses: tuple[PluginSpec, ...] = ()
     """Analyses besides the summary, in the order of the workflow."""
+    claims: tuple[Claim, ...] = ()
     vnfds: Mapping[str, Path] = field(default_factory=dict)
     """VNF descriptors of the document: path as given -> file."""
 
