@@ -71,22 +71,6 @@ def test_the_examples_of_proxies(
 
 
 @pytest.mark.exhaustive
-def test_traffic_past_a_proxy_is_no_result(tmp_path: Path) -> None:
-    """The kernel forwards it, to a port that is not redirected."""
-    document = json.loads((EXAMPLES / "proxies" / "haproxy.json").read_text())
-    del document["variants"]
-    document["probes"] = [{"probe": "httperf", "port": 8090, "duration_s": 1}]
-    document |= {"design": {"rounds": 1, "warmup_rounds": 0}, "publish": []}
-    workflow = tmp_path / "past.json"
-    workflow.write_text(json.dumps(document))
-    ended([SFCPERF, "run", workflow, "--results", tmp_path / "results"], timeout_s=120)
-    [folder] = (tmp_path / "results").iterdir()
-    [trial] = _trials(folder)
-    assert trial["status"] == "failed"
-    assert "the measured traffic was not redirected to haproxy-1" in trial["reasons"][0]
-
-
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("script", [False, True])
 def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) -> None:
     """The script downloads packages; without it, the image is made of what is installed."""

@@ -133,9 +133,18 @@ def test_plan_tells_what_an_infrastructure_elsewhere_lacks(
     assert ("fake-tool (not there)" in sfcperf.err) is elsewhere
 
 
-def test_validate(bench: Bench, sfcperf: Command) -> None:
-    assert sfcperf("validate", bench.write()) == 0
-    assert sfcperf.out == "fake: valid, 2 scenarios\n"
+@pytest.mark.parametrize("missing", [False, True])
+def test_validate_leaves_what_the_machine_lacks_to_run(
+    bench: Bench, sfcperf: Command, missing: bool
+) -> None:
+    config = {"folder": str(bench.resources), "missing": missing}
+    path = bench.write(infrastructure={"driver": "fake", "config": config})
+    assert sfcperf("validate", path) == 0
+    first, second = sfcperf.out.splitlines()
+    assert first == "fake: valid, 2 scenarios"
+    assert "sfcperf run --dry-run" in second
+    assert sfcperf("run", "--dry-run", path) == (3 if missing else 0)
+    assert bench.leftovers() == []
 
 
 @pytest.mark.parametrize(
