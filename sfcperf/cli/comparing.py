@@ -56,7 +56,7 @@ def powerless(comparison: Comparison, options: Options) -> str | None:
     ]
     if not rows:
         return None
-    # Primary and other metrics are corrected apart: the number of rows is that of the larger family.
+    # Primary and other metrics are corrected apart: the larger of both families counts.
     families = [[row for row in comparison.rows if row.primary is one.primary] for one in rows]
     number = max(sum(can_differ(row.a, row.b) for row in family) for family in families)
     least = least_rounds_text(options.alpha, number, paired=any(row.paired for row in rows))

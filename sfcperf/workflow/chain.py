@@ -305,8 +305,8 @@ def check_redirected(chain: ChainSpec, probes: Sequence[ProbeSpec], report: Repo
                 f"{probe.label} sends to port {port}, which is not redirected to "
                 f"{' or '.join(ended)}: its packets would pass it by, and each trial would fail",
                 allowed=", ".join(map(str, ports)),
-                hint=f"leave `port` out (it is {port_for(probe, chain)} then), or add {port} to the "
-                "`ports` of `redirect`; ping measures what passes by",
+                hint=f"without `port` it is {port_for(probe, chain)}; or add {port} to the `ports` "
+                "of `redirect`; ping measures what passes by",
             )
 
 
