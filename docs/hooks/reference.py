@@ -361,7 +361,8 @@ def _properties(schema: Schema, root: Schema) -> Iterator[str]:
 
 
 def _rows(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:
-    """A row per property; those of objects in it follow as `outer.inner` or `outer[].inner`."""
+    """A row per property; those of objects in it follow as `outer.inner`, `outer[].inner` or
+    `outer.NAME.inner`."""
     required = schema.get("required", ())
     for name, declared in schema["properties"].items():
         value = _resolved(declared, root)
@@ -372,6 +373,8 @@ def _rows(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str,
         yield f"`{prefix}{name}`", _type(declared, root), unit, default, meaning
         if "$ref" not in declared:
             inner, suffix = (value["items"], "[]") if "items" in value else (value, "")
+            if isinstance(value.get("additionalProperties"), dict):
+                inner, suffix = value["additionalProperties"], ".NAME"
             if "properties" in inner:
                 yield from _rows(inner, root, f"{prefix}{name}{suffix}.")
                 yield from _branch_rows(inner, root, f"{prefix}{name}{suffix}.")

@@ -15,10 +15,11 @@ from sfcperf.analysis.comparison import (
     Comparison,
     Options,
     Side,
+    can_differ,
+    least_rounds_text,
     variants_of,
     without_power,
 )
-from sfcperf.analysis.two_sample.rank_power import least_trials
 from sfcperf.cli.inputs import campaign_of, given_labels, is_campaign, read_runs
 from sfcperf.counts import count_text
 from sfcperf.errors import InputError
@@ -55,10 +56,13 @@ def powerless(comparison: Comparison, options: Options) -> str | None:
     ]
     if not rows:
         return None
-    needed = max(least_trials(options.alpha, row.paired) for row in rows)
+    # Primary and other metrics are corrected apart: the larger of both families counts.
+    families = [[row for row in comparison.rows if row.primary is one.primary] for one in rows]
+    number = max(sum(can_differ(row.a, row.b) for row in family) for family in families)
+    least = least_rounds_text(options.alpha, number, paired=any(row.paired for row in rows))
     return (
         f"{count_text(len(rows), 'row')} of {len(comparison.rows)} cannot be called better or "
-        f"worse with so few trials; use at least {needed} rounds"
+        f"worse with so few trials; use {least}"
     )
 
 

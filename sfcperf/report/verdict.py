@@ -178,7 +178,7 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
         advice = (
             "More rounds make up for trials that do not count."
             if enough
-            else f"Plan {MIN_TRIALS} rounds or more."
+            else f"Plan {MIN_TRIALS} rounds or more: fewer have no interval of the median at 95 %."
         )
         yield f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. {advice}"
     wide = [f"{row_name(row)} {_relative(row)}" for row in summaries if _wide(row)]

@@ -4,7 +4,7 @@ work."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from itertools import pairwise
@@ -274,12 +274,40 @@ def port_for(probe: ProbeSpec, chain: ChainSpec) -> int | None:
     any."""
     if chain.match.destination_port is not None:
         return chain.match.destination_port
+    return next((port for ports in _ended_ports(probe, chain).values() for port in ports), None)
+
+
+def _ended_ports(probe: ProbeSpec, chain: ChainSpec) -> dict[str, tuple[int, ...]]:
+    """VNF that ends connections of a protocol of the probe -> ports of the server that it takes."""
     protocols = plugins.load("probe", probe.probe).ip_protocols(probe.parameters)
-    for function in chain.functions:
-        redirection = plugins.load("vnf", function.type).redirection(function.knobs)
-        if redirection is not None and redirection.protocol in protocols:
-            return int(redirection.ports[0])
-    return None
+    redirections = (
+        (function.vnf, plugins.load("vnf", function.type).redirection(function.knobs))
+        for function in chain.functions
+    )
+    return {
+        vnf: redirection.ports
+        for vnf, redirection in redirections
+        if redirection is not None and redirection.protocol in protocols
+    }
+
+
+def check_redirected(chain: ChainSpec, probes: Sequence[ProbeSpec], report: Report) -> None:
+    """Report probes whose port no function takes that ends connections of their protocol: each of
+    their trials would fail, because the measured traffic passes these functions by."""
+    for probe in probes:
+        port, ended = probe.parameters.get("port"), _ended_ports(probe, chain)
+        ports = sorted({taken for each in ended.values() for taken in each})
+        # What does not enter the chain is reported for that.
+        enters = chain.match.destination_port in (None, port)
+        if ended and port is not None and port not in ports and enters:
+            report(
+                ("probes", probe.index, "port"),
+                f"{probe.label} sends to port {port}, which is not redirected to "
+                f"{' or '.join(ended)}: its packets would pass it by, and each trial would fail",
+                allowed=", ".join(map(str, ports)),
+                hint=f"without `port` it is {port_for(probe, chain)}; or add {port} to the `ports` "
+                "of `redirect`; ping measures what passes by",
+            )
 
 
 def check_redirections(chain: ChainSpec, report: Report) -> None:

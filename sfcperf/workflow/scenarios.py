@@ -117,6 +117,7 @@ class _Builder:
         chains.check_reachable(chain, client, server, topology, report)
         chains.check_classified(chain, client, server, probes, report)
         chains.check_redirections(chain, report)
+        chains.check_redirected(chain, probes, report)
         levels = {name: level.label for name, level in combination.items()}
         return Scenario(
             scenario_id,

@@ -71,22 +71,6 @@ def test_the_examples_of_proxies(
 
 
 @pytest.mark.exhaustive
-def test_traffic_past_a_proxy_is_no_result(tmp_path: Path) -> None:
-    """The kernel forwards it, to a port that is not redirected."""
-    document = json.loads((EXAMPLES / "proxies" / "haproxy.json").read_text())
-    del document["variants"]
-    document["probes"] = [{"probe": "httperf", "port": 8090, "duration_s": 1}]
-    document |= {"design": {"rounds": 1, "warmup_rounds": 0}, "publish": []}
-    workflow = tmp_path / "past.json"
-    workflow.write_text(json.dumps(document))
-    ended([SFCPERF, "run", workflow, "--results", tmp_path / "results"], timeout_s=120)
-    [folder] = (tmp_path / "results").iterdir()
-    [trial] = _trials(folder)
-    assert trial["status"] == "failed"
-    assert "the measured traffic was not redirected to haproxy-1" in trial["reasons"][0]
-
-
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("script", [False, True])
 def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) -> None:
     """The script downloads packages; without it, the image is made of what is installed."""
@@ -118,13 +102,27 @@ def test_the_example_measures_a_container_image(tmp_path: Path, script: bool) ->
     assert f"  image: {digest}\n" in shown.stdout, shown.stderr
 
 
-def test_what_init_writes_runs_at_once(tmp_path: Path) -> None:
-    assert ended([SFCPERF, "init", tmp_path, "--kind", "program"], timeout_s=60).returncode == 0
-    changes = {**SHORT, "probes.0.count": 5, "probes.1.duration_s": 1}
-    folder = run_folder(tmp_path / "workflow.json", tmp_path / "results", changes, timeout_s=120)
+@pytest.mark.parametrize(
+    ("kind", "changes", "proven"),
+    [
+        ("program", {"probes.0.count": 5, "probes.1.duration_s": 1}, {"my-vnf-1": "process"}),
+        pytest.param(
+            "proxy",
+            {"probes.0.duration_s": 1},
+            {"my-proxy-1": "connections"},
+            marks=pytest.mark.exhaustive,
+        ),
+    ],
+)
+def test_what_init_writes_runs_at_once(
+    tmp_path: Path, kind: str, changes: dict[str, Any], proven: dict[str, str]
+) -> None:
+    assert ended([SFCPERF, "init", tmp_path, "--kind", kind], timeout_s=60).returncode == 0
+    workflow = tmp_path / "workflow.json"
+    folder = run_folder(workflow, tmp_path / "results", {**SHORT, **changes}, timeout_s=120)
     for trial in _trials(folder):
         assert trial["status"] == "valid", trial["reasons"]
-        assert trial["deployment"]["traversal"]["data_planes"] == {"my-vnf-1": "process"}
+        assert trial["deployment"]["traversal"]["data_planes"] == proven
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 from support.verbs import verbs
 
 from sfcperf.plugins import GROUPS
@@ -140,6 +141,23 @@ def test_the_vnf_of_the_guide_is_the_one_that_is_tested() -> None:
     [[name, value]] = project["project"]["entry-points"][GROUPS["vnf"]].items()
     assert value == "watch:Watch"
     assert f'name, title, running = "{name}", ' in example.read_text()
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "shown"),
+    [
+        ("program", "json", ["any-program/bridge-or-socat.json", "container-image/wire.json"]),
+        ("program", "sh", ["container-image/build.sh"]),
+        ("proxy", "json", [f"proxies/{name}.json" for name in ("haproxy", "squid", "dnsmasq")]),
+    ],
+)
+def test_examples_in_the_guides_of_programs_are_the_shipped_ones(
+    page: str, language: str, shown: list[str]
+) -> None:
+    """tests/e2e/test_any_program.py runs them."""
+    examples = [(TREE / "examples" / name).read_text() for name in shown]
+    blocks = _blocks(f"docs/how-to/benchmark-a-{page}.md", language)
+    assert [block for block in blocks if block in examples] == examples
 
 
 def test_signatures_in_the_guide_of_vnfs_are_those_of_the_classes() -> None:

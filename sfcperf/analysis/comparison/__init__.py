@@ -4,6 +4,7 @@ interval, a test, a verdict (docs/explanation/comparing.md)."""
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.engine import compare, compare_all
 from sfcperf.analysis.comparison.kept_floors import FloorRow, NoiseFloors, floor_rows, read_floors
+from sfcperf.analysis.comparison.least_rounds import can_differ, least_rounds_text
 from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
@@ -45,10 +46,12 @@ __all__ = [
     "SideFacts",
     "UnmatchedResult",
     "Verdict",
+    "can_differ",
     "compare",
     "compare_all",
     "differences",
     "floor_rows",
+    "least_rounds_text",
     "percent_text",
     "read_floors",
     "read_side",

@@ -8,6 +8,7 @@ from math import isfinite
 
 from sfcperf.analysis.comparison.case import Case, mean_test, shift_test
 from sfcperf.analysis.comparison.equivalence import coarseness, why_withheld
+from sfcperf.analysis.comparison.least_rounds import can_differ
 from sfcperf.analysis.comparison.options import Margin, Options
 from sfcperf.analysis.comparison.replication import Question, advice, replication
 from sfcperf.analysis.comparison.result import (
@@ -98,8 +99,8 @@ def _test(case: Case, options: Options) -> _CaseTests:
 
 
 def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list[Row]:
-    """Correct the p-values of one family, and make its rows. Sample sizes are planned at the level
-    `step`, alpha divided by the number of tests; not without `sizes`."""
+    """Correct the p-values of one family, and make its rows. Sample sizes are planned for the
+    number of tests that more rounds could decide; not without `sizes`."""
     # Rows that no outcome could decide do not count for the correction (Tarone 1990).
     p_values = {
         i: p
@@ -109,25 +110,31 @@ def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list
         and (p := tests.test.p) is not None
     }
     corrected = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    step = options.alpha / max(1, sum(tests.test is not None for tests in tested))
+    number = sum(t.test is not None and can_differ(t.case.a, t.case.b) for t in tested)
     return [
         _row(
             tests,
             options,
             corrected.get(i),
             len(corrected) if i in corrected else 0,
-            step if sizes else None,
+            number,
+            sizes,
         )
         for i, tests in enumerate(tested)
     ]
 
 
 def _row(
-    tests: _CaseTests, options: Options, p_holm: float | None, family: int, step: float | None
+    tests: _CaseTests,
+    options: Options,
+    p_holm: float | None,
+    family: int,
+    number: int,
+    sizes: bool,
 ) -> Row:
     """Make the row of a case. `p_holm`: its corrected p, None if the correction leaves the row out;
-    `family`: number of rows that p was corrected for, 0 if it was left out; `step`: level at which
-    sample sizes are planned, None to leave them out."""
+    `family`: number of rows that p was corrected for, 0 if it was left out; `number`: of rows that
+    more rounds could decide, for which sample sizes are planned, if `sizes`."""
     case, test, alpha = tests.case, tests.test, options.alpha
     a, b = case.a.values, case.b.values
     decision = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
@@ -135,8 +142,8 @@ def _row(
     size, runs = SampleSize(None, ""), None
     if case.by_runs:
         runs = replication(case.a, case.b, tests.scale, case.costs)
-    if decision.verdict == "undecided" and step is not None:
-        size, runs = _needed(tests, options, step, runs)
+    if decision.verdict == "undecided" and sizes:
+        size, runs = _needed(tests, options, alpha / max(1, number), runs)
     of_means = tuple(_about_means(tests, options))
     effect_size = rank_biserial if case.paired else cliffs_delta
     units = case.replicates()
@@ -181,7 +188,7 @@ def _row(
             *of_means,
             *_about_dependence(test),
             *filter(None, [floor.reason if floor else ""]),
-            *why_undecidable(case, test, options),
+            *why_undecidable(case, test, options, number),
         ),
         replication=runs,
         floor=floor,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfcperf.analysis.comparison.case import Case
+from sfcperf.analysis.comparison.least_rounds import can_differ, least_rounds_text
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Verdict
 from sfcperf.analysis.statistics import at_most
@@ -54,9 +55,11 @@ def verdict_of(
     return Decision("better" if higher == (better == "higher") else "worse")
 
 
-def why_undecidable(case: Case, test: ShiftTest | None, options: Options) -> tuple[str, ...]:
+def why_undecidable(
+    case: Case, test: ShiftTest | None, options: Options, rows: int
+) -> tuple[str, ...]:
     """Return the reason why no outcome could have shown a difference, or with several runs why it
-    is hard to show; empty if there is none."""
+    is hard to show; empty if there is none. `rows`: number of tests in the family."""
     a, b, paired = case.a, case.b, case.paired
     if not a.values or not b.values:
         return ("one side has no valid trial",)
@@ -68,14 +71,13 @@ def why_undecidable(case: Case, test: ShiftTest | None, options: Options) -> tup
         return ("a t test needs dispersion, but all trials of a side are equal",)
     if at_most(test.p_least, options.alpha):
         return ()
-    if len({*a.values, *b.values}) == 1:
+    if not can_differ(a, b):
         return ("every trial gave the same value",)
-    needed = least_trials(options.alpha, paired)
-    if paired and len(a.values) >= needed:
+    if paired and len(a.values) >= least_trials(options.alpha, paired):
         return ("too many pairs are equal for a test",)
     return (
-        f"too few trials to show any difference: p cannot be below {test.p_least:.2g}; a single "
-        f"row needs {needed} {'rounds' if paired else 'trials per side'}",
+        f"too few trials to show any difference: p cannot be below {test.p_least:.2g}; use "
+        f"{least_rounds_text(options.alpha, rows, paired=paired)}",
     )
 
 

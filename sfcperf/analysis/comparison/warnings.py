@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sfcperf.analysis.comparison.differences import differences
+from sfcperf.analysis.comparison.least_rounds import can_differ, least_rounds_text
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Row
 from sfcperf.analysis.comparison.sides import MeasuredSide, Side
 from sfcperf.analysis.planned import first_look_in
 from sfcperf.analysis.statistics import at_most
-from sfcperf.analysis.two_sample import least_trials
 from sfcperf.counts import count_text
 
 _OF_A_REPEAT = frozenset({"design.seed", "design.runs"})
@@ -90,20 +90,16 @@ def without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
     if any(at_most(row.p_least, step) for row in tests):
         return
     # If all values are equal, the rows say so.
-    different = [row for row in tests if len({*row.a.values, *row.b.values}) > 1]
+    different = [row for row in tests if can_differ(row.a, row.b)]
     if not different:
         return
     best = min(different, key=lambda row: row.p_least or 0.0)
-    needed = least_trials(options.alpha / len(different), best.paired)
+    least = least_rounds_text(options.alpha, len(different), paired=best.paired)
     rounds = count_text(best.n_a, "round")
     if not best.paired:
         rounds = f"{best.n_a} and {count_text(best.n_b, 'trial')}"
-    many = (
-        f"; with enough rounds, Holm's correction over these {len(different)} rows will require "
-        f"{options.alpha / len(different):.2g} of the smallest"
-    )
+    fewer = ", fewer rows (--metric)" if len(different) > 1 else ""
     yield (
         f"no row can be called better or worse: with {rounds} the {best.test} test cannot go below "
-        f"p = {best.p_least:.2g}{many if len(different) > 1 else ''}; use at least {needed} "
-        "rounds, fewer rows (--metric), or --test t if trials are nearly normal"
+        f"p = {best.p_least:.2g}; use {least}{fewer}, or --test t if trials are nearly normal"
     )

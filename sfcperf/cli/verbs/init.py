@@ -20,6 +20,7 @@ class Kind(StrEnum):
 
     CHAIN = "chain"
     PROGRAM = "program"
+    PROXY = "proxy"
 
 
 def init(
@@ -31,7 +32,8 @@ def init(
         typer.Option(
             "--kind",
             help="What to begin with: `chain` compares a chain without and with a firewall, "
-            "`program` measures a VNF of your own, a program in any language.",
+            "`program` measures a VNF of your own, a program in any language, `proxy` one that "
+            "ends connections.",
         ),
     ] = Kind.CHAIN,
 ) -> None:

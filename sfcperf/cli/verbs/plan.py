@@ -43,9 +43,6 @@ def plan(
     check_remote(loaded)
 
 
-_ALPHA = 0.05
-"""Probability of a false claim in `sfcperf compare`, over all rows together. In the first step of
-Holm's correction it is divided by the number of rows."""
 _EXAMPLE_PERCENT = 5
 
 
@@ -135,28 +132,47 @@ def _intervals(design: Design) -> str:
 
 
 def _detectable(workflow: Workflow) -> str:
-    """Say what a comparison of two such runs can show, or how many rounds it takes to show
-    anything."""
-    from sfcperf import plugins
+    """Say what `sfcperf compare` can show of the variants of a run, or of two such runs without
+    variants; or how many rounds it takes to show anything."""
+    from sfcperf.analysis.comparison import Options, least_rounds_text
     from sfcperf.analysis.two_sample.detectable import smallest_shift
-    from sfcperf.analysis.two_sample.rank_power import least_trials
 
-    rows = sum(
-        metric.primary
-        for scenario in workflow.scenarios
-        for spec in scenario.probes
-        for metric in plugins.load("probe", spec.probe).metrics(spec.parameters)
-    )
-    text = f"two such runs, compared in {count_text(rows, 'row')}: "
-    alpha = _ALPHA / max(1, rows)
-    shift = smallest_shift(workflow.design.rounds, alpha)
+    paired, rows, alpha = bool(workflow.variants), _compared_rows(workflow), Options().alpha
+    sides = "the variants, round by round" if paired else "two such runs"
+    rounds = workflow.design.rounds
+    text = f"{sides}, compared in {count_text(rows, 'row')}: "
+    # The first step of Holm's correction.
+    shift = smallest_shift(rounds, alpha / max(1, rows), paired=paired)
     if shift is None:
-        least = least_trials(alpha, paired=False)
-        return f"{text}no change can be shown, whatever its size; {least} rounds show large ones"
+        return (
+            f"{text}{count_text(rounds, 'round')} can show no change, whatever its size; use "
+            f"{least_rounds_text(alpha, rows, paired=paired)}"
+        )
+    scatter = "differences in a round" if paired else "trials"
     return (
-        f"{text}changes of {shift:.1f} standard deviations of the trials or more are found with "
-        f"80 % ({shift * _EXAMPLE_PERCENT:.0f} % if trials scatter by {_EXAMPLE_PERCENT} %)"
+        f"{text}changes of {shift:.1f} standard deviations of the {scatter} or more are found with "
+        f"80 % ({shift * _EXAMPLE_PERCENT:.0f} % if these scatter by {_EXAMPLE_PERCENT} %)"
     )
+
+
+def _compared_rows(workflow: Workflow) -> int:
+    """Count the rows of primary metrics in a comparison of all variants with the first one, or of
+    two such runs: what is measured on both sides."""
+    from sfcperf import plugins
+    from sfcperf.workflow.plan import without_variant
+    from sfcperf.workflow.variants import LEVEL
+
+    measured: dict[str, set[tuple[str, ...]]] = {}
+    for scenario in workflow.scenarios:
+        side = measured.setdefault(scenario.levels.get(LEVEL, ""), set())
+        levels = json.dumps(without_variant(scenario), default=str)
+        for spec in scenario.probes:
+            metrics = plugins.load("probe", spec.probe).metrics(spec.parameters)
+            side |= {(levels, spec.label, m.name, m.unit) for m in metrics if m.primary}
+    if not workflow.variants:
+        return sum(map(len, measured.values()))
+    baseline = measured.pop(workflow.variants[0].name)
+    return sum(len(baseline & side) for side in measured.values())
 
 
 def _print_variants(workflow: Workflow) -> None:

@@ -124,20 +124,37 @@ def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
 
 
 def _parameter_rows(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ...]]:
-    """Yield name, type, default and description of each parameter. After a parameter that chooses a
-    plug-in, the parameters of each plug-in that may be chosen follow."""
+    """Yield name, type, default and description of each parameter. After one that is an object, its
+    keys follow, as `outer.key`, `outer[].key` (in a list) or `outer.NAME.key` (of any name). After
+    one that chooses a plug-in, the parameters of each plug-in that may be chosen follow."""
     required = schema.get("required", ())
     for name, rule in schema["properties"].items():
         default = json.dumps(rule["default"]) if "default" in rule else ""
         default = "(required)" if name in required else default
         yield prefix + name, type_text(rule), default, str(rule.get("description", ""))
+        for suffix, inner in _objects(rule):
+            yield from _parameter_rows(inner, f"{prefix}{name}{suffix}.")
         # `if` says which plug-in is chosen, `then` has the schema of its parameters.
         for branch in rule.get("allOf", ()):
             chosen = branch["if"]["properties"]
             values = ", ".join(str(value["const"]) for value in chosen.values())
             others = {k: v for k, v in branch["then"]["properties"].items() if k not in chosen}
             then = {**branch["then"], "properties": others}
-            yield from _parameter_rows(then, f"{name} ({values}): ")
+            yield from _parameter_rows(then, f"{prefix}{name} ({values}): ")
+
+
+def _objects(rule: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the schemas of objects in a value: of itself, of its items, or of its entries of any
+    name; each with what comes between the names of the value and of a key."""
+    for suffix, inner in (
+        ("", rule),
+        ("[]", rule.get("items")),
+        (".NAME", rule.get("additionalProperties")),
+    ):
+        if isinstance(inner, Mapping):
+            for schema in (inner, *inner.get("anyOf", ()), *inner.get("oneOf", ())):
+                if "properties" in schema:
+                    yield suffix, schema
 
 
 def _print_metrics(console: Console, probe: Any) -> None:

@@ -108,10 +108,12 @@ def clean(value: Any) -> Any:
 
 def _read(path: Path, what: str) -> str:
     """Read the text of a file. Raises InputError; for a run folder, its hint is the workflow
-    there."""
+    there, for a pipe such as that of `<(...)`, a file."""
     hint = "`sfcperf list workflows` lists the shipped workflows" if what == "workflow" else None
     if hint and (inside := path / "workflow.json").is_file():
         hint = f"perhaps {inside}; `sfcperf resume` continues a run"
+    if path.is_fifo():
+        hint = f"this is a pipe, such as that of `<(...)`: write the {what} to a file first"
     content = read_input(path, f"the {what} file", max_bytes=MAX_BYTES, hint=hint)
     try:
         return content.decode("utf-8-sig")

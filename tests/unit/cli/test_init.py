@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import jsonschema
+import pytest
 from support.command import SFCPERF, Command
 
 TREE = Path(__file__).parents[3]
@@ -30,9 +31,10 @@ def test_the_folder_is_one_to_begin_with(tmp_path: Path, sfcperf: Command) -> No
     assert document.keys() - {"$schema", "sfcperf", "name", "description", "publish"} == explained
 
 
-def test_a_program_to_begin_with(tmp_path: Path, sfcperf: Command) -> None:
+@pytest.mark.parametrize("kind", ["program", "proxy"])
+def test_a_program_to_begin_with(tmp_path: Path, sfcperf: Command, kind: str) -> None:
     """tests/e2e/test_any_program.py runs it."""
-    assert sfcperf("init", tmp_path, "--kind", "program") == 0
+    assert sfcperf("init", tmp_path, "--kind", kind) == 0
     workflow = tmp_path / "workflow.json"
     assert sfcperf("plan", workflow, "--set", "preset=short") == 0
     document = json.loads(workflow.read_text())

@@ -86,7 +86,26 @@ def test_plan_tells_which_intervals_and_changes_the_design_gives(
     assert "need 29 rounds" in told(rounds=10, centre="mean")[0]
     stop = {"relative_half_width": 0.1, "max_rounds": 9}
     assert "with intervals at 99 %" in told(rounds=3, confidence=0.99, stop_when=stop)[0]
-    assert "no change can be shown, whatever its size" in told(rounds=3)[1]
+    assert "at least 5 rounds" in told(rounds=3)[1]
+
+
+@pytest.mark.parametrize("probes", [1, 2])
+def test_plan_and_compare_tell_how_many_rounds_variants_need(
+    bench: Bench, sfcperf: Command, probes: int
+) -> None:
+    """By pairs of a round, and corrected for the rows that both sides have: two for each probe."""
+    design = {"rounds": 3, "warmup_rounds": 0}
+    both = [{"probe": "fake", "name": name, "spread": 3} for name in ("a", "b")[:probes]]
+    variants = {"one": {}, "two": {"probes.0.spread": 2}}
+    changes = {"design": design, "probes": both, "variants": variants}
+    assert sfcperf("plan", bench.write(**changes)) == 0
+    least = {1: "at least 7 rounds", 2: "at least 8 rounds"}[probes]
+    assert least in sfcperf.out
+    bench.start(**changes)
+    assert sfcperf("compare", bench.folder(), "--fail-on", "worse") == 5
+    out, err = " ".join(sfcperf.out.split()), sfcperf.err
+    assert out.count("at least") == out.count(least) >= 2
+    assert least in err
 
 
 @pytest.mark.parametrize("verb", ["run", "plan", "validate"])
@@ -114,9 +133,18 @@ def test_plan_tells_what_an_infrastructure_elsewhere_lacks(
     assert ("fake-tool (not there)" in sfcperf.err) is elsewhere
 
 
-def test_validate(bench: Bench, sfcperf: Command) -> None:
-    assert sfcperf("validate", bench.write()) == 0
-    assert sfcperf.out == "fake: valid, 2 scenarios\n"
+@pytest.mark.parametrize("missing", [False, True])
+def test_validate_leaves_what_the_machine_lacks_to_run(
+    bench: Bench, sfcperf: Command, missing: bool
+) -> None:
+    config = {"folder": str(bench.resources), "missing": missing}
+    path = bench.write(infrastructure={"driver": "fake", "config": config})
+    assert sfcperf("validate", path) == 0
+    first, second = sfcperf.out.splitlines()
+    assert first == "fake: valid, 2 scenarios"
+    assert "sfcperf run --dry-run" in second
+    assert sfcperf("run", "--dry-run", path) == (3 if missing else 0)
+    assert bench.leftovers() == []
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,25 @@ def test_show_a_plug_in(bench: Bench, sfcperf: Command) -> None:
         assert f"{kind} fake: " in sfcperf.out
 
 
+@pytest.mark.parametrize(
+    ("plug_in", "row"),
+    [
+        (("vnf", "program"), ["redirect.ports", "array", "(required)"]),
+        (("vnf", "program"), ["redirect.protocol", '"tcp"', "|", '"udp"', '"tcp"']),
+        (("vnf", "program"), ["schema.NAME.minimum", "number"]),
+        (("analysis", "enrich"), ["tables[].delimiter"]),
+        (("probe", "ndr"), ["load.probe", '"iperf3"', "|", '"pktgen"', "(required)"]),
+        (("probe", "ndr"), ["imix[].weight", "integer"]),
+    ],
+)
+def test_show_the_keys_of_objects(
+    sfcperf: Command, plug_in: tuple[str, str], row: list[str]
+) -> None:
+    assert sfcperf("show", *plug_in) == 0
+    words = [line.removeprefix("load (pktgen): ").split() for line in sfcperf.out.splitlines()]
+    assert any(line[: len(row)] == row for line in words)
+
+
 def test_show_a_topology_as_a_workflow_would_write_it(bench: Bench, sfcperf: Command) -> None:
     assert sfcperf("show", "topology", "T2") == 0
     title, _, text = sfcperf.out.partition("\n")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from support.engine import Bench, faulty
+from support.fakes import FakeDriver, FakeProbe
 
 from sfcperf.errors import InterruptedRun
+from sfcperf.management.deployment import Deployment, Redirection
+from sfcperf.workflow.model import Scenario
 
 DESIGN = {"rounds": 1, "warmup_rounds": 0, "max_retries": 1, "order": "sequential"}
 
@@ -33,6 +37,32 @@ def test_what_the_probe_prepares_does_not_pass_for_the_measurement(bench: Bench)
     record = bench.by_id()["r001-s001-fake"]
     assert record.status == "failed"
     assert "sf-1 forwarded 0" in record.reasons[0]
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_traffic_past_a_proxy_is_no_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    """A workflow that names another port is refused. Here the probe has no parameter for it, and
+    nothing is redirected: the kernel of the proxy's host would forward it."""
+    web = Redirection("tcp", (8080,), (), lambda server: b"")
+    none = {"connections": 0}
+    deploy = FakeDriver.deploy
+
+    def with_proxy(driver: FakeDriver, scenario: Scenario) -> Deployment:
+        deployment = deploy(driver, scenario)
+        proxies = (
+            replace(each, redirection=web, counters=lambda of=each: {**of.counters(), **none})
+            for each in deployment.functions
+        )
+        return replace(deployment, functions=tuple(proxies))
+
+    monkeypatch.setattr(FakeDriver, "deploy", with_proxy)
+    monkeypatch.setattr(FakeProbe, "protocols", frozenset({protocol}))
+    bench.start(probes=[{"probe": "fake"}], design=DESIGN)
+    record = bench.by_id()["r001-s001-fake"]
+    assert record.status == ("failed" if protocol == "tcp" else "valid")
+    assert ("not redirected to sf-1" in str(record.reasons)) is (protocol == "tcp")
 
 
 @pytest.mark.parametrize("fault", ["bug", "terminate"])

@@ -129,6 +129,39 @@ def test_a_probe_goes_to_the_port_that_is_a_factor(tmp_path: Path) -> None:
     assert "port" not in scenario.probes[0].parameters
 
 
+def test_a_probe_past_the_proxy_is_refused(tmp_path: Path) -> None:
+    """Each of its trials would fail. Other protocols may pass a proxy by."""
+    web = {**PROXY, "redirect": {"ports": [8080, 8081]}}
+    told = refusal(tmp_path, web, probe={"probe": "httperf", "port": 8082})
+    assert (told.where, told.allowed) == ("/probes/0/port", "8080, 8081")
+    for knobs, probe in (
+        (web, {"probe": "httperf", "port": 8081}),
+        (web, {"probe": "dns", "port": 8082}),
+        (UDP, {"probe": "httperf", "port": 8082}),
+        (web, {"probe": "ping"}),
+    ):
+        assert loaded(tmp_path, knobs, probe=probe)
+
+
+def test_a_probe_may_pass_one_of_several_proxies(tmp_path: Path) -> None:
+    document = {
+        "sfcperf": 1,
+        "name": "proxies",
+        "vnfs": {
+            f"on-{port}": {
+                "type": "program",
+                "knobs": {**PROXY, "redirect": {"ports": [port]}},
+            }
+            for port in (8080, 8081)
+        },
+        "chain": {"functions": [{"vnf": "on-8080"}, {"vnf": "on-8081"}]},
+        "probes": [{"probe": "httperf", "port": 8081}],
+    }
+    file = tmp_path / "workflow.json"
+    file.write_text(json.dumps(document))
+    assert load_workflow(file)
+
+
 def test_what_a_client_asks() -> None:
     def asked(**more: Any) -> bytes:
         known = with_defaults(redirect.REDIRECT, {"ports": [53], **more})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -77,6 +78,14 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         read_document(tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         read_document(Path("nul\0.json"))
+
+
+def test_a_pipe_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """As of `sfcperf validate <(...)`."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="not a regular file") as told:
+        read_document(tmp_path / "pipe")
+    assert "to a file" in (told.value.hint or "")
 
 
 def test_a_number_without_fraction_is_an_integer_however_written(tmp_path: Path) -> None:
