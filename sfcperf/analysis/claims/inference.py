@@ -13,7 +13,14 @@ from math import exp, inf, log, sqrt
 from statistics import fmean
 
 from sfcperf.analysis.statistics import stretch
-from sfcperf.analysis.two_sample import CombinedTest, InflatedTest, PairedT, ShiftTest, SignedRank
+from sfcperf.analysis.two_sample import (
+    CombinedTest,
+    InflatedTest,
+    PairedT,
+    ShiftTest,
+    SignedRank,
+    SkewedT,
+)
 from sfcperf.analysis.two_sample.shift import stdev
 from sfcperf.analysis.two_sample.student import Student
 
@@ -63,9 +70,10 @@ class OverRounds(Inference):
 
     A bound c of a ratio is tested by the rounds' values a - c·b, whose mean is 0 if c is the ratio
     (Fieller, "Some problems in interval estimation", J. Royal Statistical Society B 16, 1954).
-    What varies from round to round alike in a and b so cancels. Two tests must agree: the paired t,
-    which is about means, and Wilcoxon's signed rank, which needs no normal distribution; both are
-    corrected if successive rounds resemble each other (CombinedTest, InflatedTest).
+    What varies from round to round alike in a and b so cancels. Three tests must agree: the paired
+    t, which is about means, with and without a correction for skewness, and Wilcoxon's signed rank,
+    which needs no normal distribution. All are corrected if successive rounds resemble each other
+    (CombinedTest, InflatedTest).
     """
 
     def __init__(self, values: Sequence[float], below: Sequence[float] | None = None) -> None:
@@ -79,11 +87,11 @@ class OverRounds(Inference):
         self.estimate = fmean(self._values) / fmean(self._below)
 
     def p_above(self, bound: float) -> float:
-        """Larger p of both tests that the mean of a - c·b is above 0."""
+        """Largest p of the tests that the mean of a - c·b is above 0."""
         return _p(self._test(bound).p_above(0.0))
 
     def p_below(self, bound: float) -> float:
-        """Larger p of both tests that the mean of a - c·b is below 0."""
+        """Largest p of the tests that the mean of a - c·b is below 0."""
         return _p(self._test(bound).p_below(0.0))
 
     def interval(self, alpha: float) -> tuple[float, float]:
@@ -112,7 +120,8 @@ class OverRounds(Inference):
     def _test(self, bound: float) -> ShiftTest:
         differences = self._differences(bound)
         zeros = [0.0] * len(differences)
-        members: list[ShiftTest] = [SignedRank(zeros, differences), PairedT(zeros, differences)]
+        tests = (SignedRank, PairedT, SkewedT)
+        members: list[ShiftTest] = [test(zeros, differences) for test in tests]
         by = stretch([differences])
         if by.factor != 1:
             members = [InflatedTest(member, len(differences) - 1, by) for member in members]

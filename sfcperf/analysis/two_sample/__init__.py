@@ -14,6 +14,7 @@ from sfcperf.analysis.two_sample.ranks import RankSum, SignedRank
 from sfcperf.analysis.two_sample.sample_size import ObservedTrials, Purpose, SampleSize, needed
 from sfcperf.analysis.two_sample.scale import Scale, scale_of
 from sfcperf.analysis.two_sample.shift import Estimate, ShiftTest, stdev, variance
+from sfcperf.analysis.two_sample.skewed import SkewedT
 from sfcperf.analysis.two_sample.stretched import InflatedTest
 from sfcperf.analysis.two_sample.student import PairedT, Student, WelchT
 
@@ -35,6 +36,7 @@ __all__ = [
     "Scale",
     "ShiftTest",
     "SignedRank",
+    "SkewedT",
     "Student",
     "WelchT",
     "cliffs_delta",
