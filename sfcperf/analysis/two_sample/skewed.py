@@ -51,4 +51,4 @@ def _skewness(values: Sequence[float]) -> float:
     centre, spread = mean(values), variance(values)
     if not spread:
         return 0.0
-    return mean([(value - centre) ** 3 for value in values]) / spread**1.5
+    return float(mean([(value - centre) ** 3 for value in values]) / spread**1.5)
