@@ -19,8 +19,8 @@ from sfcperf.figures.figure_files import (
     written_files,
 )
 from sfcperf.figures.layout import FigureLayout
-from sfcperf.figures.plot import Plot, resolve
-from sfcperf.figures.run_data import RunData
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.run_data import RunData, resolve_figure
 from sfcperf.figures.selection import automatic
 from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.figures.trial_index import TrialIndex
@@ -194,7 +194,7 @@ def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) 
     Metrics of single kinds of attacks get none."""
 
     def files(plot: Plot) -> tuple[str, ...]:
-        tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv")
+        tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv", "published.csv")
         return written_files(run.store, plot.spec.name, *tables)
 
     from_workflow = [
@@ -203,7 +203,7 @@ def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) 
     ]
     covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in figures}
     others = [
-        chart(f"metric-{number}", resolve(spec, run.summaries, run.scenarios, index), index)
+        chart(f"metric-{number}", resolve_figure([run], run.results, spec, index), index)
         for number, spec in enumerate(automatic(_of_all_kinds(run.summaries), run.scenarios))
         if (spec.probe, spec.metric) not in covered
     ]

@@ -44,7 +44,7 @@ class ClaimsAnalysis(Analysis):
 def claims_document(run: RunStore) -> dict[str, Any]:
     """Return the document of claims.json, made from workflow and trials. Raises InputError if the
     run folder is damaged."""
-    claims, rules = _claims(run), rules_of(run)
+    claims, rules = claims_of_run(run), rules_of(run)
     confidence = rules.confidence
     if rules.first_look is not None:
         # Rounds were added until intervals were narrow, which takes wider intervals.
@@ -57,7 +57,9 @@ def claims_document(run: RunStore) -> dict[str, Any]:
     }
 
 
-def _claims(run: RunStore) -> Sequence[Claim]:
+def claims_of_run(run: RunStore) -> Sequence[Claim]:
+    """Return the claims of a run's workflow, which is not loaded: no plug-in is needed. Raises
+    InputError if the run folder is damaged."""
     document, _ = run.workflow()
     for misfit in section_misfits(document, "claims"):
         raise InputError(
