@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sfcperf.analysis.claims.analysis import claims_of_run
+from sfcperf.analysis.claims.analysis import claims_in
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.figures.plot import Plot, resolve
 from sfcperf.figures.published import with_published
@@ -82,7 +82,7 @@ class RunData:
     @cached_property
     def claims(self) -> Sequence[Claim]:
         """Claims of the workflow, also of one that is not loaded."""
-        return claims_of_run(self.store)
+        return claims_in(self.store)
 
     @property
     def results(self) -> Results:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.records.runs import RunOptions, build_run
 
-from sfcperf.analysis.claims.analysis import claims_of_run
+from sfcperf.analysis.claims.analysis import claims_in
 from sfcperf.figures.csv_tables import published_csv
 from sfcperf.figures.drawing import draw
 from sfcperf.figures.figure_files import resolve_figures
@@ -98,7 +98,7 @@ def test_distributions_and_curves_have_none(run: RunStore, plot: Plot) -> None:
     for kind in ("ecdf", "ecdf-trials", "time"):
         spec = replace(plot.spec, kind=kind)
         per_scenario = resolve(spec, run.summaries(), scenarios)
-        assert not with_published(per_scenario, claims_of_run(run)).published
+        assert not with_published(per_scenario, claims_in(run)).published
 
 
 def test_lines_of_a_figure_get_the_values_of_their_metric(tmp_path: Path) -> None:
