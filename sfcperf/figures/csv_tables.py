@@ -121,10 +121,10 @@ def published_csv(plot: Plot) -> str:
     factors = _factors(plot)
     rows = [["claim", "source", "digitised", *factors, "unit", "value", "y"]]
     for published in plot.published:
+        claim, y = published.claim, _scaled(published.value, plot.spec)
+        about = [claim.id, claim.source, str(claim.digitised).lower()]
         for point in published.points:
-            about = [published.claim, published.source, str(published.digitised).lower()]
-            y = _scaled(published.value, plot.spec)
-            cells = [*about, *_level_cells(point, factors), published.unit]
+            cells = [*about, *_level_cells(point, factors), claim.unit]
             rows.append([*cells, repr(published.value), y])
     return csv_text(rows)
 

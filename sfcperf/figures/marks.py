@@ -129,9 +129,9 @@ def star(value: Published) -> dict[str, Any]:
         "marker": "*",
         "markersize": 8 * _thin(),
         "color": colour,
-        "markerfacecolor": "white" if value.digitised else colour,
+        "markerfacecolor": "white" if value.claim.digitised else colour,
         # A rim tells it from a bar or a mark of the same colour.
-        "markeredgecolor": colour if value.digitised else "white",
+        "markeredgecolor": colour if value.claim.digitised else "white",
         "markeredgewidth": 0.6 * _thin(),
         "linestyle": (0, (1, 2)) if len(value.points) > 1 else "none",
         "linewidth": _thin(),

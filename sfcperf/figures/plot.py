@@ -27,7 +27,7 @@ from sfcperf.presentation.levels import (
 )
 from sfcperf.results.records import Estimate, Summary
 from sfcperf.workflow.figures import LINE
-from sfcperf.workflow.model import DISTRIBUTIONS, FigureSpec
+from sfcperf.workflow.model import DISTRIBUTIONS, Claim, FigureSpec
 
 if TYPE_CHECKING:
     from sfcperf.figures.trial_index import TrialIndex, TrialValue
@@ -109,18 +109,13 @@ class Series:
 class Published:
     """A published value of what a figure shows: of one scenario, or the mean of a series."""
 
-    claim: str
-    """Id of the claim that states it."""
-    source: str
-    value: float
-    """In the unit of the files."""
-    unit: str
-    digitised: bool
-    """Whether it was read off a plot."""
-    series: tuple[int, ...]
-    """Places in the figure of the series that it is about; several if these are runs."""
     points: tuple[Point, ...]
     """Scenario that it is about, or those of a series."""
+    series: tuple[int, ...]
+    """Places in the figure of the series that it is about; several if these are runs."""
+    claim: Claim
+    value: float
+    """Published value of the claim, in the unit of the files."""
     beyond: bool
     """Whether it is so far above all points that they could not be told apart beside it."""
 

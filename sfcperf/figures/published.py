@@ -33,10 +33,10 @@ def by_label(plot: Plot) -> Mapping[str, Sequence[Published]]:
     series, read off a plot or not. One that is not drawn has a label of its own, with its value."""
     groups: dict[str, list[Published]] = {}
     for value in plot.published:
-        label = shortened(value.source, _LONGEST_SOURCE)
+        label = shortened(value.claim.source, _LONGEST_SOURCE)
         if len(value.series) == 1 and len(plot.series) > 1:
             label += f", {plot.series[value.series[0]].name}"
-        if value.digitised:
+        if value.claim.digitised:
             label += ", read off a plot"
         if value.beyond:
             label += f": {value.value * plot.spec.y_scale:.4g}, beyond the axis"
@@ -63,13 +63,10 @@ def _published(plot: Plot, claim: Claim) -> Published | None:
         return None
     points = {_key(point): point for _, point in chosen}
     return Published(
-        claim.id,
-        claim.source,
-        value,
-        claim.unit,
-        claim.digitised,
-        tuple(sorted({number for number, _ in chosen})),
         tuple(points.values()),
+        tuple(sorted({number for number, _ in chosen})),
+        claim,
+        value,
         _is_beyond(plot, value),
     )
 

@@ -125,7 +125,7 @@ def _published(plot: Plot) -> list[dict[str, Any]]:
         one = values[0].series
         style = palette.style(one[0]).plotly() if len(one) == 1 else None
         drawn.append(
-            {"name": str(escape(label)), "style": style, "hollow": values[0].digitised}
+            {"name": str(escape(label)), "style": style, "hollow": values[0].claim.digitised}
             | {"line": any(len(v.points) > 1 for v in values), "x": x, "y": y, "series": at}
         )
     return drawn

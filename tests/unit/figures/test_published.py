@@ -65,7 +65,7 @@ def plot(run: RunStore) -> Plot:
 
 
 def test_a_value_is_of_a_point_or_of_a_series(plot: Plot) -> None:
-    shown = {each.claim: each for each in plot.published}
+    shown = {each.claim.id: each for each in plot.published}
     assert [(e.series, [p.level for p in e.points]) for e in shown.values()] == [
         ((0,), [1]), ((1,), [2]), ((1,), [0, 1, 2]), ((0,), [2])
     ]  # fmt: skip
@@ -122,14 +122,14 @@ def test_a_value_is_drawn_once_for_many_runs(run: RunStore, tmp_path: Path) -> N
     other = build_run(tmp_path / "20260102-120000-claims-abc124", OPTIONS)
     runs = label_runs([run, other], {"A": "a", "B": "b"})
     both = resolve_figures(runs, runs[0].figures)[0][0]
-    assert [each.claim for each in both.published] == ["point", "digitised", "series", "far"]
+    assert [each.claim.id for each in both.published] == ["point", "digitised", "series", "far"]
     first = both.published[0]
     assert len(first.series) == 2 and len(first.points) == 1
     assert len(both.published[2].points) == 3
 
 
 def test_the_legend_names_the_source(plot: Plot) -> None:
-    groups = {label: [each.claim for each in values] for label, values in by_label(plot).items()}
+    groups = {label: [each.claim.id for each in values] for label, values in by_label(plot).items()}
     assert groups == {
         "Fig. 8, T1": ["point"],
         "Fig. 8, T3, read off a plot": ["digitised"],
@@ -152,7 +152,7 @@ def test_what_is_drawn_is_in_the_unit_of_the_axis(plot: Plot, tmp_path: Path) ->
 
 
 def test_what_was_read_off_a_plot_is_hollow(plot: Plot) -> None:
-    hollow = {e.claim for e in plot.published if star(e)["markerfacecolor"] == "white"}
+    hollow = {e.claim.id for e in plot.published if star(e)["markerfacecolor"] == "white"}
     assert hollow == {"digitised"}
 
 
