@@ -1,7 +1,6 @@
 """The forest plot of a comparison: where each interval lies against 0 and the margin.
 
-It is drawn when the page is made, as one small SVG per table row, with x in per cent of its width.
-So it stands beside its numbers, prints, scales to a phone, and needs no script.
+templates/forest.html.j2 (sfcperf.presentation) draws each row.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from math import floor, log10
 
 from sfcperf.analysis.comparison import Row
 from sfcperf.comparison import wording
+from sfcperf.presentation.forest import Mark
 
 _MARGINS_SHOWN = 3.0
 """Margins that the axis shows on either side of 0, if an interval reaches so far."""
@@ -44,25 +44,6 @@ class Axis:
         return [
             (self.x(s * self.limit), f"{100 * s * self.limit:+g} %" if s else "0") for s in shares
         ]
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What is drawn of one row; all places are in per cent of the width."""
-
-    x: float
-    """Place of the relative difference."""
-    low: float | None
-    """Left end of its interval; None, like `high`, without an interval."""
-    high: float | None
-    below: bool
-    """Whether the interval goes on to the left of the axis."""
-    above: bool
-    """Whether the interval goes on to the right of the axis."""
-    band: tuple[float, float] | None
-    """Left end and width of the margin; None without a margin."""
-    means: tuple[float, float, float] | None
-    """The ratio of means and both ends of its interval; None without an interval."""
 
 
 def axis_of(rows: Sequence[Row]) -> Axis:

@@ -18,10 +18,11 @@ from sfcperf.analysis.comparison import (
 )
 from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts
-from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
+from sfcperf.comparison.forest import Axis, axis_of, mark
 from sfcperf.comparison.headline import headline
 from sfcperf.counts import count_text
 from sfcperf.presentation import units
+from sfcperf.presentation.forest import Mark
 from sfcperf.presentation.pages import relative_link, render
 from sfcperf.results.records import TrialRecord
 

@@ -15,7 +15,7 @@ from sfcperf.presentation.wording import run_s
 from sfcperf.results.attempts import AttemptCounts, attempt_counts
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.trial_values import trial_means
 
 _ONCE = ("packets", "noise", "notes")
@@ -62,7 +62,12 @@ class Documents:
         whole."""
         if stream.name in self._files:
             return self._rows(stream, *self._files[stream.name])
-        makers = {"runs": self._runs, "trials": self._of_trials, "summaries": self._summaries}
+        makers = {
+            "runs": self._runs,
+            "trials": self._of_trials,
+            "summaries": self._summaries,
+            "claims": self._claims,
+        }
         return (self._document(stream, key, content) for key, content in makers[stream.name]())
 
     def _document(
@@ -120,6 +125,21 @@ class Documents:
                     "summary": _taken(mappings.SUMMARIES, "summary", facts),
                 },
             )
+
+    def _claims(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Yield (key, content) of a document for each claim of the workflow."""
+        document = self.store.document(RunFile.CLAIMS) or {"claims": []}
+        for row in document["claims"]:
+            published = row["published"]
+            in_words = isinstance(published, str)
+            facts = {
+                **row,
+                "published": None if in_words else published,
+                "published_text": published if in_words else None,
+                "confidence": document["confidence"],
+            }
+            content = {"claim": _taken(mappings.CLAIMS, "claim", facts)}
+            yield (row["id"],), {"@timestamp": self.manifest["started_at"], **content}
 
     def _rows(
         self, stream: mappings.Stream, kind: trial_rows.RowDocuments, path: Path

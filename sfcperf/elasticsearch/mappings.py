@@ -99,7 +99,7 @@ def _field(name: str, type: FieldType, about: str, unit: str = "", source: str =
 
 STREAMS: Mapping[str, Stream] = _streams()
 """Name -> data stream, in the order in which they are sent."""
-RUNS, TRIALS, SUMMARIES, TELEMETRY, FLOWS = STREAMS.values()
+RUNS, TRIALS, SUMMARIES, CLAIMS, TELEMETRY, FLOWS = STREAMS.values()
 
 PREFIX = "sfcperf"
 """Prefix of a stream's name, unless the user gives another."""

@@ -15,7 +15,7 @@ class ElasticsearchPublisher(Publisher):
 
     name: ClassVar[str] = "elasticsearch"
     title: ClassVar[str] = (
-        "Runs, trials, summaries, telemetry and flows as data streams in Elasticsearch"
+        "Runs, trials, summaries, claims, telemetry and flows as data streams in Elasticsearch"
     )
     parameters = object_schema(
         {

@@ -115,6 +115,20 @@ def time_csv(plot: Plot) -> str:
     return csv_text(rows)
 
 
+def published_csv(plot: Plot) -> str:
+    """Return a row per published value and scenario that it is about: the value in the unit of the
+    files, and as drawn. The value of several scenarios is that of their mean."""
+    factors = _factors(plot)
+    rows = [["claim", "source", "digitised", *factors, "unit", "value", "y"]]
+    for published in plot.published:
+        claim, y = published.claim, _scaled(published.value, plot.spec)
+        about = [claim.id, claim.source, str(claim.digitised).lower()]
+        for point in published.points:
+            cells = [*about, *_level_cells(point, factors), claim.unit]
+            rows.append([*cells, repr(published.value), y])
+    return csv_text(rows)
+
+
 def _source(plot: Plot, point: Point) -> tuple[str, str]:
     """Return the label of the probe and the metric that a point shows. For a line of telemetry the
     metric is that of the monitor, with its source before it."""

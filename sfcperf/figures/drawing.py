@@ -16,11 +16,14 @@ from sfcperf.figures.marks import (
     fit_mark,
     is_grouped,
     missing_marks,
+    published_marks,
     series_marks,
+    star,
     time_marks,
 )
 from sfcperf.figures.notes import TIME_LABEL, curve_names, note
 from sfcperf.figures.plot import Plot
+from sfcperf.figures.published import by_label
 from sfcperf.figures.text_width import width_pt
 from sfcperf.presentation import palette
 from sfcperf.presentation.wording import printable
@@ -92,6 +95,7 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
         if fit is not None:
             fit_mark(axes, plot, series, fit, index)
         missing_marks(axes, plot, series, index)
+    published_marks(axes, plot)
     axes.set_xlabel(printable(plot.spec.x_label))
     axes.set_ylabel(printable(plot.spec.y_label))
     if is_grouped(plot):
@@ -156,8 +160,8 @@ def _middle_cut(label: str) -> str:
 
 
 def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
-    """Make the entries of the legend, a curve's name and how well its line fits; none for a single
-    curve without a name."""
+    """Make the entries of the legend, a curve's name and how well its line fits, and the sources of
+    published values; none for a single curve without a name."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -178,4 +182,6 @@ def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
             handle = Line2D([], [], color=look.colour, marker=look.marker, ls=line)
         handle.set_label(visible_label(label))
         handles.append(handle)
+    for label, (first, *_) in by_label(plot).items():
+        handles.append(Line2D([], [], label=visible_label(printable(label)), **star(first)))
     return handles

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, get_args
 
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.figures.attribution_figure import attribution_names, write_attribution
-from sfcperf.figures.csv_tables import band_csv, data_csv, samples_csv, time_csv, trials_csv
+from sfcperf.figures.csv_tables import (
+    band_csv,
+    data_csv,
+    published_csv,
+    samples_csv,
+    time_csv,
+    trials_csv,
+)
 from sfcperf.figures.drawing import draw
 from sfcperf.figures.fits import fitted_lines
 from sfcperf.figures.latex import latex
@@ -108,8 +115,9 @@ def write_figure(
     layout: FigureLayout = PAPER,
 ) -> list[Path]:
     """Draw a figure into a folder, and write CSV files of its points and trials beside it; for a
-    distribution also of samples and bands, for curves over time also of their steps. Returns the
-    files. Raises InputError if the figure's name is not a plain file name."""
+    distribution also of samples and bands, for curves over time also of their steps, and of
+    published values if there are any. Returns the files. Raises InputError if the figure's name is
+    not a plain file name."""
     _check_name(plot.spec)
     target = folder / plot.spec.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -119,6 +127,8 @@ def write_figure(
         tables |= {".samples.csv": samples_csv(plot), ".band.csv": band_csv(plot)}
     if plot.spec.kind == "time":
         tables |= {".time.csv": time_csv(plot)}
+    if plot.published:
+        tables |= {".published.csv": published_csv(plot)}
     for ending, text in tables.items():
         replace_file(table := target.with_name(target.name + ending), text)
         files.append(table)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX, steps
-from sfcperf.figures.plot import Plot, Point, Series
+from sfcperf.figures.plot import Plot, Point, Published, Series
 from sfcperf.figures.time_curve import bands, corners
 from sfcperf.presentation import palette
 
@@ -108,6 +108,36 @@ def time_marks(axes: Axes, plot: Plot) -> None:
         axes.plot(times_s, y, color=look.colour, linestyle=look.line)
 
 
+def published_marks(axes: Axes, plot: Plot) -> None:
+    """Draw the published values: a star at a scenario, a line with stars at its ends across a
+    series. What was read off a plot is hollow."""
+    place = _grouped_position if is_grouped(plot) else _x
+    for value in plot.published:
+        if value.beyond:
+            continue
+        x = [place(plot, point, value.index) for point in value.points]
+        ends = [min(x), max(x)] if len(x) > 1 else x
+        axes.plot(ends, [value.value * plot.spec.y_scale] * len(ends), zorder=5, **star(value))
+
+
+def star(value: Published) -> dict[str, Any]:
+    """Return how a published value is drawn, as matplotlib's properties of a line. It has the
+    colour of its series."""
+    one = len(value.series) == 1
+    colour = palette.style(value.series[0]).colour if one else "black"
+    return {
+        "marker": "*",
+        "markersize": 8 * _thin(),
+        "color": colour,
+        "markerfacecolor": "white" if value.claim.digitised else colour,
+        # A rim tells it from a bar or a mark of the same colour.
+        "markeredgecolor": colour if value.claim.digitised else "white",
+        "markeredgewidth": 0.6 * _thin(),
+        "linestyle": (0, (1, 2)) if len(value.points) > 1 else "none",
+        "linewidth": _thin(),
+    }
+
+
 def is_grouped(plot: Plot) -> bool:
     """Whether the marks of the series stand beside each other, at a place per level."""
     return plot.spec.kind in _GROUPED
@@ -119,6 +149,7 @@ def drawn_values(plot: Plot) -> list[float]:
     values = [v for e in estimates for v in (e.value, e.low, e.high)]
     if plot.spec.kind == "box":
         values += [trial.value for point in plot.points for trial in point.trials]
+    values += [published.value for published in plot.published if not published.beyond]
     return [value * plot.spec.y_scale for value in values if value is not None]
 
 
@@ -212,14 +243,14 @@ def _group_width(plot: Plot) -> float:
     return 0.8 / max(len(plot.series), 1)
 
 
-def _grouped_position(plot: Plot, point: Point, index: int) -> float:
+def _grouped_position(plot: Plot, point: Point, index: float) -> float:
     """Return the place of a point on an axis of bars or boxes, where series stand beside each
     other."""
     offset = (index - (len(plot.series) - 1) / 2) * _group_width(plot)
     return plot.place(point.level) + offset
 
 
-def _x(plot: Plot, point: Point, index: int) -> float:
+def _x(plot: Plot, point: Point, index: float) -> float:
     """Return the place of a point on the x axis. Series are moved a little aside of each other,
     because their marks would hide each other."""
     places = [plot.position(level) for level in plot.levels]

@@ -29,6 +29,8 @@ def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
         parts.append(_BOX + ("." if enough else f" (no box for fewer than {MIN_TRIALS_FOR_BOX})."))
     if fits:
         parts.append("Lines: least-squares fits to the trials.")
+    if plot.published:
+        parts.append("Stars: published values, of a series as a dotted line.")
     if untrusted := plot.count("untrusted"):
         parts.append(f"{_untrusted(plot)} ({count_text(untrusted, 'point')}).")
     if missing := plot.count("missing"):

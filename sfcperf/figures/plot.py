@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.analysis.statistics import LOOKS, Rules
@@ -26,7 +27,7 @@ from sfcperf.presentation.levels import (
 )
 from sfcperf.results.records import Estimate, Summary
 from sfcperf.workflow.figures import LINE
-from sfcperf.workflow.model import DISTRIBUTIONS, FigureSpec
+from sfcperf.workflow.model import DISTRIBUTIONS, Claim, FigureSpec
 
 if TYPE_CHECKING:
     from sfcperf.figures.trial_index import TrialIndex, TrialValue
@@ -105,6 +106,26 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Published:
+    """A published value of what a figure shows: of one scenario, or the mean of a series."""
+
+    points: tuple[Point, ...]
+    """Scenario that it is about, or those of a series."""
+    series: tuple[int, ...]
+    """Places in the figure of the series that it is about; several if these are runs."""
+    claim: Claim
+    value: float
+    """Published value of the claim, in the unit of the files."""
+    beyond: bool
+    """Whether it is so far above all points that they could not be told apart beside it."""
+
+    @property
+    def index(self) -> float:
+        """Place in the figure of its series; between them if there are several."""
+        return fmean(self.series)
+
+
+@dataclass(frozen=True)
 class Plot:
     """A figure with its points, which `resolve` makes from a specification and the results of one
     run or several."""
@@ -115,6 +136,8 @@ class Plot:
     """Levels on the x axis, in order."""
     numeric: bool
     """Whether the levels are positions on a numeric axis."""
+    published: tuple[Published, ...] = ()
+    """Published values, which are drawn beside the points."""
 
     @property
     def is_per_scenario(self) -> bool:

@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from sfcperf.analysis.claims.analysis import claims_in
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.figures.plot import Plot, resolve
+from sfcperf.figures.published import with_published
 from sfcperf.figures.results import RUN, Results, joined, line_results
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation.levels import Levels
 from sfcperf.presentation.wording import date_and_time
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.model import FigureSpec, Workflow
+from sfcperf.workflow.model import Claim, FigureSpec, Workflow
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class RunData:
     def figures(self) -> tuple[FigureSpec, ...]:
         """Figures of the workflow; empty without one."""
         return self.workflow.figures if self.workflow is not None else ()
+
+    @cached_property
+    def claims(self) -> Sequence[Claim]:
+        """Claims of the workflow, also of one that is not loaded."""
+        return claims_in(self.store)
 
     @property
     def results(self) -> Results:
@@ -154,14 +161,25 @@ def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
 def resolve_figure(
     runs: Sequence[RunData], results: Results, spec: FigureSpec, index: TrialIndex
 ) -> Plot:
-    """Resolve a figure over one run or many into its points. `results` are those of the runs side
+    """Resolve a figure over one run or many into its points, with the published values of their
+    claims. `results` are those of the runs side
     by side; `index` has their trials, and gets those that the lines of a figure derive. Raises
     InputError if a run folder is damaged."""
     if not spec.lines:
-        return resolve(spec, results.summaries, results.scenarios_of(spec), index)
+        plot = resolve(spec, results.summaries, results.scenarios_of(spec), index)
+        return with_published(plot, _claims(runs))
     found = [line_results(run.store, spec, run.results) for run in runs]
     if len(runs) > 1:
         found = [lines.labelled(run.label) for run, lines in zip(runs, found, strict=True)]
     lines = joined(found)
     index.add(lines.trials)
-    return resolve(spec, lines.summaries, lines.scenarios, index)
+    return with_published(resolve(spec, lines.summaries, lines.scenarios, index), _claims(runs))
+
+
+def _claims(runs: Sequence[RunData]) -> list[Claim]:
+    """List the claims of all runs, each once."""
+    found: list[Claim] = []
+    for claim in (claim for run in runs for claim in run.claims):
+        if claim not in found:
+            found.append(claim)
+    return found

@@ -13,6 +13,7 @@ from sfcperf.figures.distribution import steps, thinned
 from sfcperf.figures.fits import fit_text
 from sfcperf.figures.notes import TIME_LABEL, curve_names, note
 from sfcperf.figures.plot import Plot, Point, Series
+from sfcperf.figures.published import by_label
 from sfcperf.figures.time_curve import bands, corners
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation import palette, units
@@ -83,6 +84,7 @@ def chart(
         if is_time
         else [{"at": plot.position(v), "text": plot.tick_text(v)} for v in plot.levels],
         "series": _drawn_series(plot, fits, link),
+        "published": _published(plot),
         "joined": not fits and spec.kind != "box",
     }
     levels = sorted({f"{100 * row.confidence:g} %" for row in plot.summaries})
@@ -102,6 +104,31 @@ def chart(
         tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
         tuple(files),
     )
+
+
+def _published(plot: Plot) -> list[dict[str, Any]]:
+    """Return the published values by their names in the legend; null in `x` and `y` separates
+    them. `series`: place of the series that each is drawn at."""
+    drawn = []
+    for label, values in by_label(plot).items():
+        x: list[float | None] = []
+        y: list[float | None] = []
+        at: list[float] = []
+        for value in values:
+            # One that is not drawn has an entry in the legend all the same.
+            points = () if value.beyond else value.points
+            places = [plot.position(point.level) for point in points]
+            ends = [min(places), max(places)] if len(places) > 1 else places
+            x += [*ends, None]
+            y += [*[value.value * plot.spec.y_scale] * len(ends), None]
+            at += [value.index] * (len(ends) + 1)
+        one = values[0].series
+        style = palette.style(one[0]).plotly() if len(one) == 1 else None
+        drawn.append(
+            {"name": str(escape(label)), "style": style, "hollow": values[0].claim.digitised}
+            | {"line": any(len(v.points) > 1 for v in values), "x": x, "y": y, "series": at}
+        )
+    return drawn
 
 
 def _drawn_series(

@@ -19,17 +19,19 @@ from sfcperf.figures.figure_files import (
     written_files,
 )
 from sfcperf.figures.layout import FigureLayout
-from sfcperf.figures.plot import Plot, resolve
-from sfcperf.figures.run_data import RunData
+from sfcperf.figures.plot import Plot
+from sfcperf.figures.run_data import RunData, resolve_figure
 from sfcperf.figures.selection import automatic
 from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.figures.trial_index import TrialIndex
+from sfcperf.presentation import claim_texts
 from sfcperf.presentation.pages import Chart, render
 from sfcperf.presentation.time_left import time_left_of
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
 from sfcperf.report.blocking import blocking
 from sfcperf.report.charts import MetricChart, chart
+from sfcperf.report.claims import claims_section
 from sfcperf.report.heavy_hitters import heavy_hitters
 from sfcperf.report.noise import noise_section
 from sfcperf.report.telemetry_charts import telemetry_charts
@@ -56,6 +58,7 @@ _RUN_FILES = (
     ("flows.parquet", "flows of each window, as functions of type sfcmon listed them"),
     ("joined.parquet", "metrics of trials joined with telemetry"),
     ("correlations.json", "correlations of metrics with telemetry"),
+    ("claims.json", "verdicts on the claims of the workflow"),
     ("attribution.json", "where the time of packets goes: VNFs, SFFs, links"),
     ("tags.json", "tags of trials and sources, from the user's files"),
     ("figures", "figures as SVG, PDF, PNG and CSV"),
@@ -142,6 +145,9 @@ def _page(
         most_at_once=MOST_ROWS_AT_ONCE,
         batch=ROWS_PER_BATCH,
         attribution=attribution_section(store),
+        # An earlier session may have left verdicts, which do not know the trials of this one.
+        claims=None if isinstance(run, _UnfinishedRun) else claims_section(store),
+        claim_texts=claim_texts,
         costs=cost_section(store),
         correlations=telemetry_analyses.correlations(store),
         manifest=manifest,
@@ -188,7 +194,7 @@ def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) 
     Metrics of single kinds of attacks get none."""
 
     def files(plot: Plot) -> tuple[str, ...]:
-        tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv")
+        tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv", "published.csv")
         return written_files(run.store, plot.spec.name, *tables)
 
     from_workflow = [
@@ -197,7 +203,7 @@ def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) 
     ]
     covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in figures}
     others = [
-        chart(f"metric-{number}", resolve(spec, run.summaries, run.scenarios, index), index)
+        chart(f"metric-{number}", resolve_figure([run], run.results, spec, index), index)
         for number, spec in enumerate(automatic(_of_all_kinds(run.summaries), run.scenarios))
         if (spec.probe, spec.metric) not in covered
     ]

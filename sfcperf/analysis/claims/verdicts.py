@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal
 
 from sfcperf.analysis.claims.inference import MOST_ROUNDS, least_rounds
-from sfcperf.analysis.claims.ranges import Range, TooFew, ranges_of
+from sfcperf.analysis.claims.ranges import LEAST_ROUNDS_OF_FIT, Range, TooFew, ranges_of
 from sfcperf.analysis.claims.rounds import NotMeasured, RoundValues
 from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.counts import count_text
@@ -31,11 +31,14 @@ class ClaimVerdict:
     """A claim with what a run says of it."""
 
     claim: Claim
+    """The claim; of an order with an estimate, `above` is what that must exceed: 1, or 0 if it is
+    a difference."""
     verdict: Verdict
     reason: str = ""
     """Why the claim is undecided, not comparable or not tested."""
     estimate: float | None = None
-    """The quantity, in its unit; of an order, the least ratio of neighbours. None: no value."""
+    """The quantity, in its unit; of an order, the ratio of the neighbours that is least, or their
+    difference where the earlier one may be 0 or less. None: no value."""
     low: float | None = None
     """Ends of the interval that holds for all claims together; None: unbounded."""
     high: float | None = None
@@ -67,6 +70,12 @@ def one_sided_p(claims: Sequence[Claim], alpha: float) -> float:
     return alpha / max(family, 1) / 2
 
 
+def fewest_rounds(claim: Claim, p: float) -> int:
+    """Return the fewest rounds with which a test of the claim's quantity can give a one-sided p of
+    this size: ranks limit all but R²."""
+    return LEAST_ROUNDS_OF_FIT if claim.r_squared else least_rounds(p)
+
+
 def _verdict(claim: Claim, values: RoundValues, p: float) -> ClaimVerdict:
     if claim.not_tested:
         return ClaimVerdict(claim, "not tested", claim.not_tested)
@@ -75,8 +84,9 @@ def _verdict(claim: Claim, values: RoundValues, p: float) -> ClaimVerdict:
     except NotMeasured as reason:
         return ClaimVerdict(claim, "not tested", str(reason))
     except TooFew as few:
-        why = str(few) or _few(few.rounds, p)
-        return _without_estimate(claim, few.rounds, why, least_rounds(p))
+        needed = fewest_rounds(claim, p)
+        why = str(few) or _few(few.rounds, needed)
+        return _without_estimate(claim, few.rounds, why, needed)
     return _of_ranges(claim, ranges, p)
 
 
@@ -88,10 +98,10 @@ def _without_estimate(claim: Claim, rounds: int, reason: str, needed: int) -> Cl
 
 def _of_ranges(claim: Claim, ranges: Sequence[Range], p: float) -> ClaimVerdict:
     verdict, reason, needed = _decision(claim, ranges, p)
-    shown = min(ranges, key=lambda each: each.inference.estimate)
+    shown = min(ranges, key=lambda each: each.inference.estimate - (each.above or 0.0))
     low, high = shown.inference.interval(p)
     return ClaimVerdict(
-        claim,
+        replace(claim, above=shown.above, below=shown.below),
         verdict,
         reason,
         shown.inference.estimate,
@@ -113,9 +123,9 @@ def _decision(claim: Claim, ranges: Sequence[Range], p: float) -> tuple[Verdict,
         return "agrees", "", None
     if any(each.fails(p / len(ranges)) for each in ranges):
         return "contradicts", "", None
-    rounds = ranges[0].rounds
-    if rounds < least_rounds(p):
-        return "undecided", _few(rounds, p), least_rounds(p)
+    rounds, fewest = ranges[0].rounds, fewest_rounds(claim, p)
+    if rounds < fewest:
+        return "undecided", _few(rounds, fewest), fewest
     counts = [each.rounds_needed(p) for each in ranges if not each.holds(p)]
     needed = None if None in counts else max(count for count in counts if count is not None)
     if needed is None:
@@ -124,8 +134,8 @@ def _decision(claim: Claim, ranges: Sequence[Range], p: float) -> tuple[Verdict,
     return "undecided", "an end of the range lies in the interval", max(needed, rounds + 1)
 
 
-def _few(rounds: int, p: float) -> str:
-    return f"{count_text(rounds, 'valid round')}, and the number of claims needs {least_rounds(p)}"
+def _few(rounds: int, needed: int) -> str:
+    return f"{count_text(rounds, 'valid round')}, and the number of claims needs {needed}"
 
 
 def _warnings(rounds: int) -> tuple[str, ...]:

@@ -63,7 +63,7 @@
       x: points.map((p) => p.x + place.of(index)), y: points.map((p) => p.y), error_y: error,
       hovertext: points.map((p) => p.text), hoverinfo: "text",
       name: series.name && series.fit ? `${series.name} (${series.fit.text})` : series.name || (series.fit ? `linear fit, ${series.fit.text}` : ""),
-      legendgroup: String(index), meta: "mean",
+      legendgroup: String(index), showlegend: Boolean(series.name || series.fit), meta: "mean",
     };
     if (chart.kind === "bar") {
       return {
@@ -152,6 +152,18 @@
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.5, dash: series.style.dash },
   });
 
+  // Published values: a star at a scenario, a dotted line between stars across a series.
+  const publishedTrace = (place) => (value) => {
+    const shade = value.style?.[dark() ? "dark" : "colour"] ?? colour("--text");
+    return {
+      type: "scatter", mode: value.line ? "lines+markers" : "markers", connectgaps: false, meta: "published", name: value.name, showlegend: true,
+      x: value.x.map((x, i) => (x === null ? null : x + place.of(value.series[i]))), y: value.y,
+      hovertemplate: `%{y}<extra>${value.name.replaceAll("%{", "% {")}</extra>`,
+      line: { color: shade, width: 1.2, dash: "dot" },
+      marker: { symbol: value.hollow ? "star-open" : "star", size: 13, color: shade, line: { width: 1, color: value.hollow ? shade : colour("--ground") } },
+    };
+  };
+
   // A curve over time, or points in time.
   const timeTrace = (chart) => (series, index) => ({
     type: "scatter", mode: series.points ? "markers" : series.bands ? "lines" : "lines+markers", legendgroup: String(index), x: series.x, y: series.y, name: series.name,
@@ -177,7 +189,8 @@
       chart.series.map((s, i) => (wanted(s) ? make(chart, s, i, place) : null)).filter(Boolean);
     const fits = chart.series.map((s, i) => (s.fit ? fitTrace(s, i) : null)).filter(Boolean);
     const boxes = chart.kind === "box" ? each(boxTrace) : [];
-    return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
+    const published = (chart.published ?? []).map(publishedTrace(place));
+    return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0), ...published];
   };
 
   // Lines of at most so many characters, which fit beside an axis or into a legend; no unit stands alone.
@@ -195,10 +208,10 @@
   });
 
   // A legend names series or their fits; on a phone it has a line for each, for which a chart grows.
-  const named = (chart) => chart.series.some((s) => s.name || s.fit);
+  const named = (chart) => chart.published?.length > 0 || chart.series.some((s) => s.name || s.fit);
   // Sets the height of a chart, and returns how many characters its labels have room for.
   const room = (element, chart) => {
-    const lines = named(chart) && element.clientWidth < 480 ? chart.series.length - 2 : 0;
+    const lines = named(chart) && element.clientWidth < 480 ? chart.series.length + (chart.published?.length ?? 0) - 2 : 0;
     element.style.height = lines > 0 ? `${19 + 1.5 * lines}rem` : "";
     // Characters along each axis, and of a line of the legend.
     return { x: Math.min(Math.floor((element.clientWidth - 120) / 9), 60), y: element.clientWidth < 480 ? 24 : 32, legend: Math.floor((element.clientWidth - 110) / 7) };

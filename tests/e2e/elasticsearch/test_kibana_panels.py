@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
+from support.records.claimed_run import CLAIMS
 from support.records.runs import RunOptions, build_run
 from support.servers import lens
 from support.servers.elasticsearch import Server
@@ -23,7 +24,7 @@ from sfcperf.elasticsearch.target import target
 from sfcperf.kibana import ndjson, saved_objects
 from sfcperf.kibana.data_views import data_view_id
 from sfcperf.results.flows import FLOWS
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY
 from sfcperf.results.values import Observation
 
@@ -35,7 +36,8 @@ PREFIX = "kibana-panels"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     """A run; its first trial has what monitors of interfaces observe as well."""
-    store = build_run(tmp_path_factory.mktemp("kibana") / "run", RunOptions(flows=True))
+    options = RunOptions(flows=True, claims=CLAIMS)
+    store = build_run(tmp_path_factory.mktemp("kibana") / "run", options)
     first = store.trials()[0]
     begin_ns = int(datetime.fromisoformat(first.started_at).timestamp()) * 1_000_000_000
     store.write_trial_telemetry(
@@ -136,6 +138,19 @@ def test_the_table_of_numbers_is_the_summary(client: Elasticsearch, run: RunStor
         assert values["centre"] == row.centre
         assert values["trials"] == row.n
         assert values["all valid"] == row.valid
+
+
+def test_the_table_of_claims_has_the_verdicts(client: Elasticsearch, run: RunStore):
+    document = run.document(RunFile.CLAIMS)
+    assert document is not None
+    rows = table(client, "Claims")
+    expected = {(row["id"], run.run_id, row["verdict"]): row for row in document["claims"]}
+    assert rows.keys() == expected.keys()
+    for keys, row in expected.items():
+        shown = {"text": "text", "rounds": "rounds", "measured": "estimate", "interval from": "low"}
+        assert {name: rows[keys][name] for name in shown} == {
+            name: row[key] for name, key in shown.items()
+        }
 
 
 def test_counts_are_those_of_the_trials(client: Elasticsearch, run: RunStore):

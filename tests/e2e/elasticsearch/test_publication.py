@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.command import SFCPERF
 from support.network.http_proxy import Fault, Proxy, Request
+from support.records.claimed_run import CLAIMS
 from support.records.runs import RunOptions, build_run
 from support.servers.elasticsearch import Server
 
@@ -33,7 +34,7 @@ RUN_ID = "20260131-120000-fig8-short-abc123"
 
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    return build_run(tmp_path / RUN_ID, RunOptions(flows=True))
+    return build_run(tmp_path / RUN_ID, RunOptions(flows=True, claims=CLAIMS))
 
 
 @pytest.fixture
@@ -105,6 +106,7 @@ def test_a_run_is_sent_and_sent_again(elasticsearch: Server, store: RunStore, pr
         f"{prefix}-runs": 1,
         f"{prefix}-trials": 143,
         f"{prefix}-summaries": 48,
+        f"{prefix}-claims": len(CLAIMS),
         f"{prefix}-telemetry": 6120 + 47 * 2 * 11,
         f"{prefix}-flows": 47 * 2 * 4,
     }

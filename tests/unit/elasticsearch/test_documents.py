@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.records.claimed_run import CLAIMS, claimed_run
 from support.records.runs import RunOptions, build_run
 from support.records.trials import trial
 
@@ -22,7 +23,7 @@ from sfcperf.elasticsearch.documents import Documents, document_id
 from sfcperf.elasticsearch.levels import field_name, label
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY
 from sfcperf.results.values import Observation
 
@@ -32,7 +33,7 @@ STREAMS = list(mappings.STREAMS.values())
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     folder = tmp_path_factory.mktemp("results") / "20260131-120000-fig8-short-abc123"
-    return build_run(folder, RunOptions(flows=True))
+    return build_run(folder, RunOptions(flows=True, claims=CLAIMS))
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
@@ -112,6 +113,25 @@ def test_the_hash_is_that_of_the_rest(store: RunStore) -> None:
         del content["document"]
         text = json.dumps(content, separators=(",", ":"))
         assert hashlib.sha256(text.encode()).hexdigest() == document.hash
+
+
+def test_claims_have_their_verdicts(tmp_path: Path) -> None:
+    store = claimed_run(tmp_path / "run")
+    rows = [json.loads(d.body)["claim"] for d in Documents(store).of(mappings.CLAIMS)]
+    document = store.document(RunFile.CLAIMS)
+    assert document is not None
+    for row, kept in zip(rows, document["claims"], strict=True):
+        assert kept.items() <= {**row, "published": kept["published"]}.items()
+        published = row["published"] if row["published_text"] is None else row["published_text"]
+        assert (published, row["confidence"]) == (kept["published"], 0.95)
+    assert {type(row["published"]) for row in rows} == {int, type(None)}
+    # The same claim of another verdict replaces the document.
+    before = list(Documents(store).of(mappings.CLAIMS))
+    other = [{**row, "verdict": "undecided"} for row in document["claims"]]
+    store.write_document(RunFile.CLAIMS, {**document, "claims": other})
+    after = list(Documents(store).of(mappings.CLAIMS))
+    assert [d.id for d in after] == [d.id for d in before]
+    assert after[0].hash != before[0].hash
 
 
 def test_flows_are_what_the_parquet_file_has(store: RunStore) -> None:
