@@ -46,19 +46,29 @@ def check_tests(values: Sequence[Mapping[str, Any]], findings: Findings) -> list
 
 
 def mark_removed(whole: Mapping[str, Any], applied: dict[str, Any]) -> None:
-    """Note `not_tested` in the claims of `applied` that need a level which the preset or `--set`
-    removed. `whole`: the document before these; both may have errors, which are found later."""
-    levels = {name: _labels(values) for name, values in _factors(whole).items()}
-    present = {name: _labels(values) for name, values in _factors(applied).items()}
+    """Note `not_tested` in the claims of `applied` that need a level or a probe which the preset or
+    `--set` removed or replaced. `whole`: the document before these; both may have errors, which are
+    found later."""
+    levels, present = (
+        {name: _labels(values) for name, values in _factors(document).items()}
+        for document in (whole, applied)
+    )
+    probes, measured = _probes(whole), _probes(applied)
     claims = applied.get("claims")
     for value in claims if isinstance(claims, list) else ():
         if not isinstance(value, dict) or "not_tested" in value:
             continue
-        for factor, text in _levels_within(value):
-            removed = text in levels.get(factor, ()) and text not in present.get(factor, ())
-            if removed:
-                value["not_tested"] = f"this run has no level {text} of {factor!r}"
-                break
+        lacking = [
+            f"no level {text} of {factor!r}"
+            for factor, text in _levels_within(value)
+            if text in levels.get(factor, ()) and text not in present.get(factor, ())
+        ] + [
+            f"no probe {label!r} that is a {probes[label]}"
+            for label in _probes_within(value)
+            if label in probes and measured.get(label) != probes[label]
+        ]
+        if lacking:
+            value["not_tested"] = f"this run has {lacking[0]}"
 
 
 @dataclass(frozen=True)
@@ -236,3 +246,23 @@ def _levels_within(value: Any) -> list[tuple[str, str]]:
         for level in _listed(chosen)
     ]
     return [*pairs, *(pair for item in value.values() for pair in _levels_within(item))]
+
+
+def _probes(document: Mapping[str, Any]) -> dict[str, str]:
+    """Label of each probe of a document -> its plug-in."""
+    probes = document.get("probes")
+    return {
+        str(probe.get("name", probe.get("probe"))): str(probe.get("probe"))
+        for probe in (probes if isinstance(probes, list) else ())
+        if isinstance(probe, dict)
+    }
+
+
+def _probes_within(value: Any) -> list[str]:
+    """Labels of all probes that a claim names."""
+    if isinstance(value, list):
+        return [label for item in value for label in _probes_within(item)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["probe"]] if isinstance(value.get("probe"), str) else []
+    return [*own, *(label for item in value.values() for label in _probes_within(item))]

@@ -201,7 +201,6 @@ def test_longer_chains_take_longer(tmp_path: Path) -> None:
         "factors.chain_length": [0, 10],
         "probes": [{"probe": "ping", "name": "rtt", "count": 50, "interval_s": 0.01}],
         "figures": [],
-        "claims": [],
     }
     folder = run_folder("sfcperf-fig8", tmp_path, changes, timeout_s=300)
     rtt = {
