@@ -123,6 +123,8 @@ class _Check:
         slope = value.get("slope")
         if slope is not None:
             self._slope((*at, "slope"), slope)
+            if "minus" in value:
+                self.report((*at, "minus"), "a slope is not taken of a difference")
         probes = {probe.label: probe for each in self.scenarios for probe in each.probes}
         probe = probes.get(value["probe"])
         if probe is None:

@@ -73,4 +73,6 @@ def _row(verdict: ClaimVerdict) -> dict[str, Any]:
     found = {key: value for key, value in asdict(verdict).items() if key != "claim"}
     is_ratio = claim.to is not None or claim.r_squared or bool(claim.order)
     kind = "order" if claim.order else "ratio" if is_ratio else "value"
-    return {**{key: getattr(claim, key) for key in _SHOWN}, "kind": kind, **found}
+    per = claim.of.slope if claim.of is not None and kind == "value" else None
+    shown = {key: getattr(claim, key) for key in _SHOWN}
+    return {**shown, "kind": kind, "per": per or "", **found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal
 
@@ -31,11 +31,14 @@ class ClaimVerdict:
     """A claim with what a run says of it."""
 
     claim: Claim
+    """The claim; of an order with an estimate, `above` is what that must exceed: 1, or 0 if it is
+    a difference."""
     verdict: Verdict
     reason: str = ""
     """Why the claim is undecided, not comparable or not tested."""
     estimate: float | None = None
-    """The quantity, in its unit; of an order, the least ratio of neighbours. None: no value."""
+    """The quantity, in its unit; of an order, the ratio of the neighbours that is least, or their
+    difference where the earlier one may be 0 or less. None: no value."""
     low: float | None = None
     """Ends of the interval that holds for all claims together; None: unbounded."""
     high: float | None = None
@@ -88,10 +91,10 @@ def _without_estimate(claim: Claim, rounds: int, reason: str, needed: int) -> Cl
 
 def _of_ranges(claim: Claim, ranges: Sequence[Range], p: float) -> ClaimVerdict:
     verdict, reason, needed = _decision(claim, ranges, p)
-    shown = min(ranges, key=lambda each: each.inference.estimate)
+    shown = min(ranges, key=lambda each: each.inference.estimate - (each.above or 0.0))
     low, high = shown.inference.interval(p)
     return ClaimVerdict(
-        claim,
+        replace(claim, above=shown.above, below=shown.below),
         verdict,
         reason,
         shown.inference.estimate,

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfcperf.analysis.claims.analysis import ClaimsAnalysis
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.results.flows import FlowRecord
@@ -71,6 +72,7 @@ class RunOptions:
     summaries: bool = True
     trials: int | None = None
     """Stop after so many, as an interrupted run does; None: all."""
+    claims: Sequence[Mapping[str, Any]] = ()
     reason: str = "the sender reached 412.1 of 500 Mbit/s"
     figures: Sequence[Mapping[str, Any]] = field(
         default_factory=lambda: [
@@ -168,6 +170,7 @@ def _build(folder: Path, options: RunOptions) -> RunStore:
         store.merge_flows()
     if options.summaries:
         SummaryAnalysis({}).analyse(store)
+    ClaimsAnalysis({}).analyse(store)
     return store
 
 
@@ -194,6 +197,7 @@ def workflow_document(options: RunOptions) -> dict[str, Any]:
         "monitors": [{"monitor": "cpu"}, {"monitor": "memory"}, {"monitor": "interfaces"}],
         "design": {"rounds": options.rounds, "warmup_rounds": 1, "seed": 1, **FEW_TRIALS},
         "figures": [dict(figure) for figure in options.figures],
+        "claims": [dict(claim) for claim in options.claims],
         "publish": [{"to": "report"}],
     }
 
