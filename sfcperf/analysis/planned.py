@@ -16,6 +16,7 @@ from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Metric
+from sfcperf.workflow.model import Design
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,13 @@ def rules_of(store: RunStore) -> Rules:
     design = store.manifest()["design"]
     options = {name: design[name] for name in ("confidence", "centre", "rarest_mode")}
     return Rules(**options, first_look=first_look_in(design))
+
+
+def rules_for(design: Design) -> Rules:
+    """Return what a run of this design will declare: as `rules_of`, before there is a run."""
+    stop = design.stop_when
+    look = None if stop is None else first_look(design.rounds, stop.max_rounds)
+    return Rules(design.confidence, design.centre, design.rarest_mode, look)
 
 
 def first_look_in(design: Mapping[str, Any]) -> int | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from sfcperf.analysis.planned import first_look
+from sfcperf.analysis.planned import rules_for
 from sfcperf.analysis.statistics import Rules, estimate_of, relative_half_width
 from sfcperf.counts import count_text
 from sfcperf.workflow.model import Design, StopWhen
@@ -37,13 +37,12 @@ def stop_reason(
         return None
     if design.stop_when is None or not values:
         return PLANNED_ROUNDS_DONE
-    first_look_round = first_look(design.rounds, design.stop_when.max_rounds)
-    rules = Rules(design.confidence, design.centre, design.rarest_mode, first_look_round)
+    rules = rules_for(design)
     widths = {
         # The confidence per look is computed for looks at `design.rounds` trials and more, so fewer
         # valid trials are not looked at.
         key: None
-        if first_look_round is not None and len(numbers) < design.rounds
+        if rules.first_look is not None and len(numbers) < design.rounds
         else _declared_width(numbers, rules)
         for key, numbers in values.items()
     }

@@ -25,15 +25,24 @@ def build_claims(
 ) -> tuple[Claim, ...]:
     """Build the claims of a section that fits the schema, and check them against factors, levels,
     probes, metrics and units."""
+    for index in check_tests(values, findings):
+        _Check(index, values[index], findings, scenarios).operands()
+    return claims_of(values)
+
+
+def check_tests(values: Sequence[Mapping[str, Any]], findings: Findings) -> list[int]:
+    """Check what needs neither scenarios nor plug-ins: that ids are unique, what tests each claim,
+    and when it holds. Return the places of the claims that say so."""
     seen: set[str] = set()
+    complete = []
     for index, value in enumerate(values):
-        check = _Check(index, value, scenarios, findings)
+        check = _Check(index, value, findings)
         if value["id"] in seen:
             check.report("id", f"duplicate claim {value['id']!r}")
         seen.add(value["id"])
         if check.is_complete():
-            check.operands()
-    return claims_of(values)
+            complete.append(index)
+    return complete
 
 
 def mark_removed(whole: Mapping[str, Any], applied: dict[str, Any]) -> None:
@@ -59,8 +68,8 @@ class _Check:
     index: int
     value: Mapping[str, Any]
     """Entry of the section."""
-    scenarios: Sequence[Scenario]
     findings: Findings
+    scenarios: Sequence[Scenario] = ()
 
     def report(
         self, at: str | Path, message: str, allowed: str | None = None, hint: str | None = None
@@ -90,6 +99,9 @@ class _Check:
             self.report((), "it does not say when it holds", "`above`, `below`, or both")
         if len(ends) == 2 and ends[0] >= ends[1]:
             self.report("below", f"{ends[1]:g} is not more than `above`, {ends[0]:g}")
+        quantity = value.get("quantity", {})
+        if quantity.get("r_squared") and ("slope" not in quantity["of"] or "to" in quantity):
+            self.report(("quantity", "r_squared"), "R² needs a `slope` in `of`, and no `to`")
         return True
 
     def operands(self) -> None:
@@ -100,8 +112,6 @@ class _Check:
         ]
         named += [(("order", n), each) for n, each in enumerate(self.value.get("order", []))]
         units = [self._operand(at, each) for at, each in named]
-        if quantity.get("r_squared") and ("slope" not in quantity["of"] or "to" in quantity):
-            self.report(("quantity", "r_squared"), "R² needs a `slope` in `of`, and no `to`")
         has_unit = "quantity" in self.value and len(named) == 1 and not quantity.get("r_squared")
         if has_unit and units[0] is not None:
             self._unit(units[0])

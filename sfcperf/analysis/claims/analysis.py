@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.claims.rounds import RoundValues
-from sfcperf.analysis.claims.verdicts import ClaimVerdict, judge
+from sfcperf.analysis.claims.verdicts import ClaimVerdict, fewest_rounds, judge, one_sided_p
 from sfcperf.analysis.planned import rules_of
-from sfcperf.analysis.statistics import confidence_per_look
+from sfcperf.analysis.statistics import Rules, confidence_per_look
 from sfcperf.errors import InputError
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.workflow.check import section_misfits
-from sfcperf.workflow.claims import claims_of
-from sfcperf.workflow.document import pointer
+from sfcperf.workflow.claims import check_tests, claims_of
+from sfcperf.workflow.document import Findings
 from sfcperf.workflow.model import Claim
 
 _SHOWN = (
@@ -44,31 +44,54 @@ class ClaimsAnalysis(Analysis):
 def claims_document(run: RunStore) -> dict[str, Any]:
     """Return the document of claims.json, made from workflow and trials. Raises InputError if the
     run folder is damaged."""
-    claims, rules = _claims(run), rules_of(run)
-    confidence = rules.confidence
-    if rules.first_look is not None:
-        # Rounds were added until intervals were narrow, which takes wider intervals.
-        confidence = confidence_per_look(confidence, rules.first_look)
-    verdicts = judge(claims, RoundValues(run), 1 - confidence) if claims else []
+    claims, rules = claims_in(run), rules_of(run)
+    verdicts = judge(claims, RoundValues(run), alpha_of(rules)) if claims else []
     return {
         "run_id": run.run_id,
         "confidence": rules.confidence,
-        "claims": [_row(verdict) for verdict in verdicts],
+        "claims": [claim_row(verdict) for verdict in verdicts],
     }
 
 
-def _claims(run: RunStore) -> Sequence[Claim]:
+def rounds_for_verdicts(
+    claims: Sequence[Claim], rules: Rules, *, to_contradict: bool = False
+) -> dict[str, int]:
+    """Return the id of each claim that a run can decide -> the fewest valid rounds for a verdict,
+    whatever they measure. `to_contradict`: for this verdict, which needs more if the claim is about
+    an order of several pairs."""
+    p = one_sided_p(claims, alpha_of(rules))
+    return {
+        claim.id: fewest_rounds(claim, p / max(1, len(claim.order) - 1) if to_contradict else p)
+        for claim in claims
+        if not (claim.not_tested or claim.not_comparable)
+    }
+
+
+def alpha_of(rules: Rules) -> float:
+    """Return the probability with which any of the verdicts of a run may be wrong."""
+    if rules.first_look is None:
+        return 1 - rules.confidence
+    # Rounds were added until intervals were narrow, which takes wider intervals.
+    return 1 - confidence_per_look(rules.confidence, rules.first_look)
+
+
+def claims_in(run: RunStore) -> Sequence[Claim]:
+    """Return the claims of a run's workflow. Raises InputError if they do not fit."""
     document, _ = run.workflow()
-    for misfit in section_misfits(document, "claims"):
-        raise InputError(
-            f"the run folder is damaged: {misfit.message}",
-            where=f"{RunFile.WORKFLOW_APPLIED}#{pointer.to_pointer(misfit.path)}",
-            allowed=misfit.allowed,
+    findings = Findings()
+    findings.add_misfits(section_misfits(document, "claims"))
+    values = document.get("claims", [])
+    if not findings:
+        check_tests(values, findings)
+    for error in findings:
+        raise error.as_kind(
+            InputError, "the run folder is damaged", where=f"{RunFile.WORKFLOW_APPLIED}#{error.where}"
         )
-    return claims_of(document.get("claims", []))
+    return claims_of(values)
 
 
-def _row(verdict: ClaimVerdict) -> dict[str, Any]:
+def claim_row(verdict: ClaimVerdict) -> dict[str, Any]:
+    """Return a claim with its verdict as claims.json has it."""
     claim = verdict.claim
     found = {key: value for key, value in asdict(verdict).items() if key != "claim"}
     is_ratio = claim.to is not None or claim.r_squared or bool(claim.order)

@@ -154,7 +154,8 @@ class RSquared(Inference):
     def interval(self, alpha: float) -> tuple[float, float]:
         """Return the t interval, as R²."""
         least, most = self._test.interval(1 - 2 * alpha) or (-inf, inf)
-        return max(0.0, 1 - exp(most)), min(1.0, 1 - exp(least))
+        # The exponential of a wide interval's end would be beyond all numbers.
+        return 1 - exp(min(0.0, most)), 1 - exp(min(0.0, least))
 
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
         """Count by t."""

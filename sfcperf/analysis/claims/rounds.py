@@ -62,7 +62,10 @@ class RoundValues:
         factor = str(operand.slope)
         at_x: dict[float, list[PlannedMeasurement]] = {}
         for measurement in self._chosen(operand, operand.at):
-            at_x.setdefault(float(measurement.scenario[factor]), []).append(measurement)
+            level = measurement.scenario.get(factor)
+            if not isinstance(level, int | float) or isinstance(level, bool):
+                raise NotMeasured(f"not all levels of {factor!r} are numbers in this run")
+            at_x.setdefault(float(level), []).append(measurement)
         if len(at_x) < 2:
             raise NotMeasured(f"a slope needs two levels of {factor!r}")
         x = tuple(sorted(at_x))

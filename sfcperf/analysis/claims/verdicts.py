@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Literal
 
 from sfcperf.analysis.claims.inference import MOST_ROUNDS, least_rounds
-from sfcperf.analysis.claims.ranges import Range, TooFew, ranges_of
+from sfcperf.analysis.claims.ranges import LEAST_ROUNDS_OF_FIT, Range, TooFew, ranges_of
 from sfcperf.analysis.claims.rounds import NotMeasured, RoundValues
 from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.counts import count_text
@@ -70,6 +70,12 @@ def one_sided_p(claims: Sequence[Claim], alpha: float) -> float:
     return alpha / max(family, 1) / 2
 
 
+def fewest_rounds(claim: Claim, p: float) -> int:
+    """Return the fewest rounds with which a test of the claim's quantity can give a one-sided p of
+    this size: ranks limit all but R²."""
+    return LEAST_ROUNDS_OF_FIT if claim.r_squared else least_rounds(p)
+
+
 def _verdict(claim: Claim, values: RoundValues, p: float) -> ClaimVerdict:
     if claim.not_tested:
         return ClaimVerdict(claim, "not tested", claim.not_tested)
@@ -78,8 +84,9 @@ def _verdict(claim: Claim, values: RoundValues, p: float) -> ClaimVerdict:
     except NotMeasured as reason:
         return ClaimVerdict(claim, "not tested", str(reason))
     except TooFew as few:
-        why = str(few) or _few(few.rounds, p)
-        return _without_estimate(claim, few.rounds, why, least_rounds(p))
+        needed = fewest_rounds(claim, p)
+        why = str(few) or _few(few.rounds, needed)
+        return _without_estimate(claim, few.rounds, why, needed)
     return _of_ranges(claim, ranges, p)
 
 
@@ -116,9 +123,9 @@ def _decision(claim: Claim, ranges: Sequence[Range], p: float) -> tuple[Verdict,
         return "agrees", "", None
     if any(each.fails(p / len(ranges)) for each in ranges):
         return "contradicts", "", None
-    rounds = ranges[0].rounds
-    if rounds < least_rounds(p):
-        return "undecided", _few(rounds, p), least_rounds(p)
+    rounds, fewest = ranges[0].rounds, fewest_rounds(claim, p)
+    if rounds < fewest:
+        return "undecided", _few(rounds, fewest), fewest
     counts = [each.rounds_needed(p) for each in ranges if not each.holds(p)]
     needed = None if None in counts else max(count for count in counts if count is not None)
     if needed is None:
@@ -127,8 +134,8 @@ def _decision(claim: Claim, ranges: Sequence[Range], p: float) -> tuple[Verdict,
     return "undecided", "an end of the range lies in the interval", max(needed, rounds + 1)
 
 
-def _few(rounds: int, p: float) -> str:
-    return f"{count_text(rounds, 'valid round')}, and the number of claims needs {least_rounds(p)}"
+def _few(rounds: int, needed: int) -> str:
+    return f"{count_text(rounds, 'valid round')}, and the number of claims needs {needed}"
 
 
 def _warnings(rounds: int) -> tuple[str, ...]:

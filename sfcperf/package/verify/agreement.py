@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -21,6 +22,7 @@ from sfcperf.package.verify.same import same, shown
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
+from sfcperf.workflow.claims import mark_removed
 from sfcperf.workflow.overrides import DEFAULT_DRIVER, customise
 from sfcperf.workflow.repeats import run_seed
 from sfcperf.workflow.schema import shipped_schema
@@ -199,9 +201,10 @@ def _override_differences(
     options = _options(manifest["command"])
     driver = options["--driver"][-1] if options["--driver"] else None
     try:
-        expected = _of_campaign(
-            customise(document, options["--set"], driver), Repeat.of_manifest(manifest)
-        )
+        # A copy: overrides change the values inside.
+        applied_now = customise(deepcopy(document), options["--set"], driver)
+        mark_removed(document, applied_now)
+        expected = _of_campaign(applied_now, Repeat.of_manifest(manifest))
     except InputError as error:
         yield f"{RunFile.WORKFLOW} contradicts the command in {RunFile.MANIFEST}: {error.message}"
         return
