@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.command import Command
 from support.engine import SMALL, Bench
 from support.records.claimed_run import CLAIMS, claimed_run, of_rtt, rtt
 from support.records.runs import build_run
 from support.records.shown_run import EIGHT_ROUNDS
 from support.schemas import validator
+from support.tiers import examples
 
 import sfcperf as python
-from sfcperf.errors import ExitCode
+from sfcperf.analysis.claims.analysis import claims_document
+from sfcperf.errors import ExitCode, InputError
 from sfcperf.results.store import RunFile, RunStore
 
 FAKE: dict[str, Any] = {
@@ -189,3 +193,59 @@ def test_a_damaged_workflow_is_an_error_in_the_run_folder(tmp_path: Path, sfcper
     path.write_text("{")
     assert sfcperf("claims", path.parent) == ExitCode.BAD_INPUT
     assert RunFile.WORKFLOW_APPLIED in sfcperf.err
+
+
+_BOUNDS = st.floats(allow_nan=False, allow_infinity=False)
+_LEVELS = st.dictionaries(
+    st.sampled_from(("chain_length", "topology", "x")), st.sampled_from((0, 1, [0, 1], "T1", 7))
+)
+_OPERANDS = st.fixed_dictionaries(
+    {
+        "probe": st.sampled_from(("ping", "httperf", "x")),
+        "metric": st.sampled_from(("rtt_us", "loss_ratio", "replies_per_s", "x")),
+    },
+    optional={
+        "at": _LEVELS,
+        "minus": _LEVELS,
+        "slope": st.sampled_from(("chain_length", "topology", "x")),
+        "monitor": st.sampled_from(("fwd-1", "x")),
+    },
+)
+_QUANTITIES = st.fixed_dictionaries(
+    {"of": _OPERANDS}, optional={"to": _OPERANDS, "r_squared": st.booleans()}
+)
+_CLAIMS = st.fixed_dictionaries(
+    {"id": st.sampled_from("abcdefgh"), "text": st.just("It is."), "source": st.just("own")},
+    optional={
+        "quantity": _QUANTITIES,
+        "order": st.lists(_OPERANDS, min_size=2, max_size=4),
+        "above": _BOUNDS,
+        "below": _BOUNDS,
+        "published": _BOUNDS,
+        "not_comparable": st.just("another switch"),
+    },
+)
+
+
+@examples(2_000, gate=100)
+@given(claims=st.lists(_CLAIMS, max_size=4))
+def test_whatever_a_run_claims_is_judged_or_refused(
+    editable: RunStore, claims: list[dict[str, Any]]
+) -> None:
+    """The run's own claims fit the schema; whoever edited them knew no more than that."""
+    path = editable.folder / RunFile.WORKFLOW_APPLIED
+    path.write_text(json.dumps({**json.loads(path.read_text()), "claims": claims}))
+    try:
+        document = {"schema_version": 1, **claims_document(editable)}
+    except InputError as error:
+        assert error.where is not None
+        assert "#/claims" in error.where
+        return
+    json.dumps(document, allow_nan=False)
+    assert not list(validator("claims").iter_errors(json.loads(json.dumps(document))))
+    assert len(document["claims"]) == len(claims)
+
+
+@pytest.fixture(scope="module")
+def editable(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    return claimed_run(tmp_path_factory.mktemp("editable") / "claimed")
