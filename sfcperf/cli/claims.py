@@ -86,20 +86,29 @@ def contradicted_lines(rows: Sequence[ClaimRow]) -> list[str]:
     ]
 
 
-def pairs_table(pairs: Sequence[tuple[ClaimRow | None, ClaimRow | None]]) -> Table:
-    """Return a table of claims of a packaged run and of a replay, side by side; None: a side does
-    not have the claim."""
+def print_both(packaged: Sequence[RunStore], here: Sequence[RunStore]) -> None:
+    """Print the claims of packaged runs beside those of their replays, run by run: both verdicts,
+    made anew, and both estimates. Nothing if a packaged run has no claims."""
     from rich.text import Text
 
-    table = _empty_table("claim", "packaged", "here")
-    for name in ("packaged", "here"):
-        table.add_column(f"estimate {name}", justify="right", overflow="fold")
-    for pair in pairs:
-        name = next(row["id"] for row in pair if row is not None)
-        verdicts = [_verdict(row) if row else Text("–") for row in pair]
-        estimates = [_estimate(row) if row else Text("–") for row in pair]
-        table.add_row(Text(name), *verdicts, *estimates)
-    return table
+    from sfcperf.analysis.claims.analysis import claims_document
+    from sfcperf.cli.terminal.console import console
+
+    for pair in zip(packaged, here, strict=True):
+        before, now = (claims_document(run)["claims"] for run in pair)
+        if not before:
+            continue
+        table = _empty_table("claim", "packaged", "here")
+        for name in ("packaged", "here"):
+            table.add_column(f"estimate {name}", justify="right", overflow="fold")
+        again = {row["id"]: row for row in now}
+        for row in before:
+            # An option may have taken the claim from the replay.
+            rows = (row, again.get(row["id"]))
+            cells = [Text("–") if each is None else _verdict(each) for each in rows]
+            cells += [Text("–") if each is None else _estimate(each) for each in rows]
+            table.add_row(Text(row["id"]), *cells)
+        console().print(table)
 
 
 def print_claims_of_workflow(workflow: Workflow, ids: Sequence[str]) -> None:
