@@ -47,7 +47,9 @@ def failing(arguments: Sequence[str]) -> dict[str, Verdict]:
     words = [word.strip() for text in arguments for word in text.split(",")]
     for word in words:
         if word not in FAILING:
-            raise InputError(f"unknown verdict {word!r}", where="--fail-on", **choices(word, FAILING))
+            raise InputError(
+                f"unknown verdict {word!r}", where="--fail-on", **choices(word, FAILING)
+            )
     return {word: FAILING[word] for word in words}
 
 
@@ -200,7 +202,9 @@ def _remarks(rows: Sequence[ClaimRow]) -> list[str]:
     lines = contradicted_lines(rows)
     for verdict in ("undecided", "not comparable", "not tested"):
         lines += [_reason(row) for row in rows if row["verdict"] == verdict]
-    return lines + [f"note: {text}" for text in dict.fromkeys(w for r in rows for w in r["warnings"])]
+    return lines + [
+        f"note: {text}" for text in dict.fromkeys(w for r in rows for w in r["warnings"])
+    ]
 
 
 def _reason(row: ClaimRow) -> str:

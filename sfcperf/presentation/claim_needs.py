@@ -38,8 +38,8 @@ def rounds_text(workflow: Workflow) -> str:
     few = sum(rounds > planned for rounds in needed.values())
     if few:
         return (
-            f"{text}: with {count_text(planned, 'round')}, no verdict is possible on {few} of them; "
-            f"use {most} or more (--set design.rounds={most})"
+            f"{text}: with {count_text(planned, 'round')}, no verdict is possible on {few} of "
+            f"them; use {most} or more (--set design.rounds={most})"
         )
     return f"{text}: a verdict needs {most} valid rounds or more, of {planned} planned"
 

@@ -85,7 +85,9 @@ def claims_in(run: RunStore) -> Sequence[Claim]:
         check_tests(values, findings)
     for error in findings:
         raise error.as_kind(
-            InputError, "the run folder is damaged", where=f"{RunFile.WORKFLOW_APPLIED}#{error.where}"
+            InputError,
+            "the run folder is damaged",
+            where=f"{RunFile.WORKFLOW_APPLIED}#{error.where}",
         )
     return claims_of(values)
 

@@ -60,7 +60,9 @@ def _made_again(store: RunStore) -> tuple[Sequence[_Row], list[str]]:
     if packed is None:
         missing = [f"{name} has no {RunFile.CLAIMS}"] if made["claims"] else []
         return made["claims"], missing
-    return made["claims"], [f"{name}/{RunFile.CLAIMS}: {text}" for text in _differences(packed, made)]
+    return made["claims"], [
+        f"{name}/{RunFile.CLAIMS}: {text}" for text in _differences(packed, made)
+    ]
 
 
 def _differences(packed: _Row, made: _Row) -> Iterator[str]:

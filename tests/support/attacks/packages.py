@@ -372,7 +372,9 @@ ATTACKS = [
     ),
     _fails(
         "too-many-claims",
-        _in_workflows(lambda claims: claims.extend({**claims[0], "id": f"c{n}"} for n in range(200))),
+        _in_workflows(
+            lambda claims: claims.extend({**claims[0], "id": f"c{n}"} for n in range(200))
+        ),
         "claims",
     ),
     _fails(

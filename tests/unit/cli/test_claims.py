@@ -91,9 +91,7 @@ def test_claims_are_chosen_by_id(run: RunStore, sfcperf: Command) -> None:
         (("--set", "design.rounds=1"), 2),
     ],
 )
-def test_exit_codes(
-    run: RunStore, sfcperf: Command, arguments: tuple[str, ...], code: int
-) -> None:
+def test_exit_codes(run: RunStore, sfcperf: Command, arguments: tuple[str, ...], code: int) -> None:
     assert sfcperf("claims", run.folder, *arguments) == code
 
 

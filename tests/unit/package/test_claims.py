@@ -107,7 +107,10 @@ def test_what_package_json_says_is_that_of_the_runs(claimed: Path, tmp_path: Pat
 
     files = contents(claimed)
     document = json.loads(edited(files["package.json"], flattered))
-    new = {"package.json": json.dumps(document).encode(), "README.md": readme_text(document).encode()}
+    new = {
+        "package.json": json.dumps(document).encode(),
+        "README.md": readme_text(document).encode(),
+    }
     path = resealed(claimed, tmp_path / "p.zip", new)
     assert "package.json/runs/0/claims" in finding(verify(path), "agreement")
 

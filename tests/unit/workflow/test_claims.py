@@ -126,13 +126,22 @@ def test_a_level_that_is_removed_leaves_its_claims_untested(
     presets = {"short": {"factors.n": [0]}}
     workflow = load(**VARIED, presets=presets, claims=claims, overrides=overrides)
     reason = "this run has no level 1 of 'n'"
-    assert [claim.not_tested for claim in workflow.claims] == [reason, reason, own["not_tested"], ""]
+    assert [claim.not_tested for claim in workflow.claims] == [
+        reason,
+        reason,
+        own["not_tested"],
+        "",
+    ]
     again = load(**{**workflow.document, "infrastructure": None})
     assert again.claims == workflow.claims
 
 
 def test_a_variant_that_is_removed(load: Any) -> None:
-    variants = {"a": {}, "b": {"vnfs.fwd.knobs": {"batch": 3}}, "c": {"vnfs.fwd.knobs": {"batch": 4}}}
+    variants = {
+        "a": {},
+        "b": {"vnfs.fwd.knobs": {"batch": 3}},
+        "c": {"vnfs.fwd.knobs": {"batch": 4}},
+    }
     claims = [changed(of({"at": {"variant": "c"}})), changed({"id": "a", **of({})})]
     fewer = '/variants={"a": {}, "b": {"vnfs.fwd.knobs": {"batch": 3}}}'
     workflow = load(variants=variants, claims=claims, overrides=(fewer,))

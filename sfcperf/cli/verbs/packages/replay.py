@@ -85,7 +85,7 @@ def replay(
         bool,
         typer.Option(
             "--claims",
-            help="Also show the claims of the workflow, with their verdicts in the package and here.",
+            help="Also show the verdicts on the claims of the workflow, packaged and here.",
         ),
     ] = False,
     json_: Annotated[bool, json_option("Print the verdicts as JSON, one line per run.")] = False,
