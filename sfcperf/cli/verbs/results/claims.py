@@ -46,10 +46,13 @@ def claims(
     set_: SetOption = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Show for each claim of a run or a package whether the measurements agree with it: agrees,
+    """Show whether a run agrees with its workflow's claims. Each gets a verdict: agrees,
     contradicts, undecided, not comparable or not tested. Verdicts are made anew from the trials,
     and corrected for the number of claims. Of a workflow, show its claims, what tests them, and how
-    many rounds that takes."""
+    many rounds that takes.
+
+    Exit code with --fail-on: 0 no claim has the verdict, 1 one has, 2 bad input, 5 too few rounds.
+    """
     from sfcperf.cli.claims import check_ids, failing
     from sfcperf.cli.inputs import is_workflow, read_runs
 
