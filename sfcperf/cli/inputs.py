@@ -75,7 +75,7 @@ def is_workflow(name: str, results: Path) -> bool:
     path = Path(name)
     if _exists(path):
         return path.is_file() and path.suffix != ".zip"
-    if path.name != name or name == LATEST or _exists(results / name):
+    if name == LATEST or _exists(results / name):
         return False
     if name in shipped():
         return True

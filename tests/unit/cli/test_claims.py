@@ -140,8 +140,13 @@ def test_without_claims(bench: Bench, finished: Path, sfcperf: Command) -> None:
 
 
 def test_a_name_of_nothing_is_an_error_with_a_hint(tmp_path: Path, sfcperf: Command) -> None:
-    assert sfcperf("claims", "quickstar", "--results", tmp_path) == ExitCode.BAD_INPUT
-    assert "quickstart" in sfcperf.err
+    for name, hint in (
+        ("quickstar", "quickstart"),
+        (tmp_path / "x.json", "sfcperf list workflows"),
+    ):
+        assert sfcperf("claims", name, "--results", tmp_path) == ExitCode.BAD_INPUT
+        assert str(name) in sfcperf.err
+        assert hint in sfcperf.err
 
 
 def test_a_run_ends_with_its_verdicts(bench: Bench, sfcperf: Command) -> None:
