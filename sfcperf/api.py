@@ -87,6 +87,12 @@ class Run:
         """A row per flow and window in which a function listed it; empty if none did."""
         return self._view("flows")
 
+    @property
+    def claims(self) -> pandas.DataFrame:
+        """A row per claim of the workflow, with the verdict as claims.json has it; empty if it has
+        none."""
+        return self._view("claims")
+
     def query(self, sql: str) -> pandas.DataFrame:
         """Answer an SQL question over the views of `sfcperf query`. Raises InputError."""
         _need_pandas()

@@ -18,8 +18,8 @@ class ExitCode(IntEnum):
     ENVIRONMENT = 3
     INTERNAL = 4
     CANNOT_DECIDE = 5
-    """`compare --fail-on` has too few trials for the verdict that was asked for, whatever they
-    measured."""
+    """`compare --fail-on` or `claims --fail-on` has too few trials for the verdict that was asked
+    for, whatever they measured."""
     INTERRUPTED = 130
 
 

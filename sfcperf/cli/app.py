@@ -23,7 +23,17 @@ from sfcperf.cli.verbs import (
 )
 from sfcperf.cli.verbs.functions import heavy_hitters, sdnmon, sfcmon, traffic
 from sfcperf.cli.verbs.packages import pack, replay, verify
-from sfcperf.cli.verbs.results import compare, export, figures, index, kibana, query, report, runs
+from sfcperf.cli.verbs.results import (
+    claims,
+    compare,
+    export,
+    figures,
+    index,
+    kibana,
+    query,
+    report,
+    runs,
+)
 
 app = typer.Typer(
     name="sfcperf",
@@ -45,6 +55,7 @@ app.command("schema")(init.schema)
 app.command("resume")(resume.resume)
 app.command("watch")(watch.watch)
 app.command("report")(report.report)
+app.command("claims")(claims.claims)
 app.command("compare")(compare.compare)
 app.command("figures")(figures.figures)
 app.command("query")(query.query)

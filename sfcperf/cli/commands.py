@@ -11,12 +11,12 @@ from sfcperf.errors import ExitCode
 EXIT_CODES = {
     ExitCode.OK: "Success; of a run: all trials are valid.",
     ExitCode.SOME_TRIALS_BAD: "Some trials failed or are untrusted; of `compare --fail-on`, "
-    "`verify` and `replay`: a check failed.",
+    "`claims --fail-on`, `verify` and `replay`: a check failed.",
     ExitCode.BAD_INPUT: "Bad input; nothing was created.",
     ExitCode.ENVIRONMENT: "The environment lacks something; the message says what to install.",
     ExitCode.INTERNAL: "Internal error.",
-    ExitCode.CANNOT_DECIDE: "Too few trials for a verdict of `compare --fail-on`, whatever was "
-    "measured.",
+    ExitCode.CANNOT_DECIDE: "Too few trials for a verdict of `compare --fail-on` or `claims "
+    "--fail-on`, whatever was measured.",
     ExitCode.INTERRUPTED: "Interrupted; continue with `sfcperf resume`.",
 }
 """What each exit code of the program means."""

@@ -69,6 +69,24 @@ def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
     return path
 
 
+def is_workflow(name: str, results: Path) -> bool:
+    """Whether a name that may be of a run, a package or a workflow is of a workflow: a file, or a
+    shipped one unless a run has its name. Raises InputError for a name of nothing."""
+    path = Path(name)
+    if _exists(path):
+        return path.is_file() and path.suffix != ".zip"
+    if name == LATEST or _exists(results / name):
+        return False
+    if name in shipped():
+        return True
+    raise InputError(
+        "no run, package or workflow has this name",
+        where=name,
+        hint=did_you_mean(name, shipped())
+        or "`sfcperf runs` lists runs, `sfcperf list workflows` the shipped workflows",
+    )
+
+
 def read_runs(name: str, results: Path) -> list[RunStore]:
     """Open the run that the user named, or all runs of a package (.zip), for a verb that only reads
     them. Raises InputError, EnvironmentLacks."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sfcperf.cli.terminal.lines import say
 from sfcperf.cli.terminal.progress import progress
 from sfcperf.cli.terminal.streams import flush_stdout
+from sfcperf.cli.terminal.text import shown
 from sfcperf.control.session import Outcome
 from sfcperf.counts import count_text
 from sfcperf.errors import ExitCode
@@ -18,7 +19,7 @@ from sfcperf.presentation.wording import without_figures
 from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
 
 _FIGURES = re.compile(r" [\d.e+-]+ > [\d.e+-]+")
 _FINDINGS_SHOWN = 2
@@ -43,6 +44,7 @@ def executed(
         print(counts_text(outcome.trials))
         print_verdict(outcome.store)
         print_costs(outcome.store)
+        print_claims(outcome.store)
         print_places(outcome.store)
         flush_stdout()
     account = outcome.store.manifest().get("noise")
@@ -95,6 +97,21 @@ def print_costs(store: RunStore) -> None:
         out.print(text, markup=False, highlight=False)
     if (more := len(texts) - _ANSWERS_SHOWN) > 0:
         out.print(f"and {more} more: see the report")
+
+
+def print_claims(store: RunStore) -> None:
+    """Print how many claims have which verdict, and those that are contradicted; nothing in a run
+    without claims."""
+    from sfcperf.cli.claims import contradicted_lines
+    from sfcperf.cli.claims import counts_text as claim_counts
+
+    document = store.document(RunFile.CLAIMS)
+    if document is None:
+        return
+    rows = document["claims"]
+    for line in (claim_counts(rows), *contradicted_lines(rows)):
+        print(shown(line))
+    print(f"claims:  sfcperf claims {store.folder}")
 
 
 def print_places(store: RunStore) -> None:

@@ -47,7 +47,7 @@ MaxBytesOption = Annotated[
 ]
 
 FINDINGS = 10
-"""Largest number of findings that are printed for a check; --json names more."""
+"""Largest number of findings that are printed for a check that is not ok; --json names more."""
 DIFFERENCES = 12
 """Largest number of differences in the circumstances that are printed."""
 _MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent", "not checked": "not checked"}
@@ -59,9 +59,11 @@ def print_verification(verification: Verification) -> None:
 
     for check in verification.checks:
         print(f"{check.name + ':':<11} {_MARKS[check.state]}: {shown(check.detail)}")
-        for finding in check.findings[:FINDINGS]:
+        # What a check that is ok found is all of interest, such as each claim with its verdict.
+        most = len(check.findings) if check.state == "ok" else FINDINGS
+        for finding in check.findings[:most]:
             print(f"  {shown(finding)}")
-        if len(check.findings) > FINDINGS:
+        if len(check.findings) > most:
             print(f"  and more; --json lists {len(check.findings)}")
     for warning in verification.warnings:
         print(f"the package says: {shown(warning)}")

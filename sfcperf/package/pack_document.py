@@ -17,6 +17,7 @@ from sfcperf.package.modules import Module
 from sfcperf.package.people import Author
 from sfcperf.package.run_files import RunFiles
 from sfcperf.package.sources import WorkflowFiles
+from sfcperf.results.store import RunFile, RunStore
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,11 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
     """A run as package.json lists it in `runs`."""
     manifest = run.run.manifest
     facts = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
+    claims = stated_claims(run.run.store)
     return {
         **{name: manifest[name] for name in facts},
         "folder": run.folder,
+        **({"claims": claims} if claims else {}),
         "incomplete": run.incomplete,
         "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
         "left_out": [
@@ -114,6 +117,13 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
             for name, packed in ((n, hash_file(p)) for n, p in run.run.left_out.items())
         ],
     }
+
+
+def stated_claims(store: RunStore) -> list[dict[str, str]]:
+    """Return what package.json says of the claims of a run; empty if it has none."""
+    document = store.document(RunFile.CLAIMS) or {"claims": []}
+    keys = ("id", "text", "source", "verdict", "reason")
+    return [{key: row[key] for key in keys} for row in document["claims"]]
 
 
 def _date(runs: Sequence[PackedRun]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -17,7 +17,7 @@ _TEXT = """\
 Measured with SFCPerf {version}; packed on {date}.
 
 {runs}
-{left_out}
+{left_out}{claims}
 ## Check it
 
     sha256sum --quiet -c manifest-sha256.txt
@@ -47,6 +47,20 @@ reproduced, by an equivalence test with a stated margin.
 
 {citation}
 """
+_CLAIMS = """
+## Claims
+
+What the workflows claim, and what these measurements say of it. The command beside a verdict makes
+it again from the packed trials, `sfcperf verify` does so for all.
+
+    sfcperf replay PACKAGE.zip --trust --claims
+
+measures again, and shows the verdicts of both.
+
+| claim | source | verdict | check it |
+| --- | --- | --- | --- |
+{rows}
+"""
 _MODULES = "- `modules/`: plug-ins that the runs used and that are no part of SFCPerf\n"
 _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
@@ -65,6 +79,7 @@ def readme_text(document: Mapping[str, Any]) -> str:
         version=document["made_by"]["sfcperf"],
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
+        claims=_claims(document["runs"]),
         left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
         folders=folders,
         license=document["license"] or NO_LICENCE,
@@ -77,6 +92,19 @@ def _run(run: Mapping[str, Any]) -> str:
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
     doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
     return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
+
+
+def _claims(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The section with the claims of all runs; empty if they have none."""
+    rows = [_claim(claim) for run in runs for claim in run.get("claims", ())]
+    return _CLAIMS.format(rows="\n".join(rows)) if rows else ""
+
+
+def _claim(claim: Mapping[str, Any]) -> str:
+    """A claim as a row of the table."""
+    verdict = _words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
+    cells = (_words(claim["text"]), _words(claim["source"]), verdict)
+    return f"| {' | '.join(cells)} | `sfcperf claims PACKAGE.zip --id {claim['id']}` |"
 
 
 def _words(text: str) -> str:

@@ -32,6 +32,7 @@ VIEWS: Mapping[str, str] = {
     "samples": "one row per sample: a number that a probe reported",
     "failed_attempts": "one row per failed attempt at a trial, also where a later one was valid",
     "summaries": "one row per scenario, probe and metric, as in summary.json",
+    "claims": "one row per claim of the workflow, with its verdict, as in claims.json",
     "telemetry": "what the monitors observed, as time series",
     "flows": "one row per flow and window in which a function listed it",
     "joined": "metrics of trials with telemetry (analysis `merge`)",

@@ -38,6 +38,19 @@ _ESTIMATE = {
 }
 """Columns of a summary: its declared centre (which `centre` names), the ends of its interval, and
 why there is none."""
+_CLAIMS = {
+    **dict.fromkeys(("id", "text", "source", "conditions", "published"), "string"),
+    "published_value": "float64",
+    "digitised": "bool_",
+    **dict.fromkeys(("above", "below"), "float64"),
+    **dict.fromkeys(("unit", "per", "margin", "kind", "verdict", "reason"), "string"),
+    **dict.fromkeys(("estimate", "low", "high"), "float64"),
+    **dict.fromkeys(("rounds", "rounds_needed"), "int64"),
+    "warnings": "string",
+    "confidence": "float64",
+}
+"""Columns of a claim: those of claims.json, with `published` as text, and `published_value` if that
+is a number; `confidence` is that of all verdicts together."""
 _WITH_FACTORS = ("trials", "warmup", "samples", "failed_attempts", "summaries", "scenarios")
 """Tables that have a column for each factor, with the level in the row's `scenario`."""
 
@@ -61,6 +74,7 @@ def read_run(store: RunStore) -> dict[str, list[Row]]:
             for failed in trial.failed_attempts
         ),
         "summaries": map(_summary, store.summaries()),
+        "claims": _claims(store.document(RunFile.CLAIMS)),
         "tags": ({**tag, "value": level_text(tag["value"])} for tag in tags),
         "correlations": (store.document(RunFile.CORRELATIONS) or {}).get("correlations", []),
         "gate": (row for _, row in jsonl.read(store.folder / RunFile.GATE)),
@@ -122,6 +136,7 @@ def _columns() -> dict[str, dict[str, str]]:
         },
         "failed_attempts": attempts,
         "summaries": {**_record_columns(Summary), **_ESTIMATE},
+        "claims": _CLAIMS,
         "tags": dict.fromkeys(("subject", "id", "tag", "value", "file"), "string"),
         "correlations": _record_columns(CorrelationRow),
         "gate": _record_columns(Reading),
@@ -135,6 +150,21 @@ def _summary(row: Summary) -> Row:
     estimate = row.estimate()
     values = (estimate.value, estimate.low, estimate.high, estimate.withheld)
     return {**vars(row), **dict(zip(_ESTIMATE, values, strict=True))}
+
+
+def _claims(document: Mapping[str, Any] | None) -> Iterator[Row]:
+    """Yield the rows of claims.json; None: the run has none."""
+    if document is None:
+        return
+    for row in document["claims"]:
+        published = row["published"]
+        is_text = published is None or isinstance(published, str)
+        yield {
+            **row,
+            "published": published if is_text else level_text(published),
+            "published_value": None if is_text else published,
+            "confidence": document["confidence"],
+        }
 
 
 def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:

@@ -94,10 +94,13 @@ def test_the_diagram_of_layers_is_what_import_linter_checks() -> None:
     assert [name for name in shown if f"`{name}`" not in table] == []
 
 
-def test_the_workflow_of_the_readme_is_one() -> None:
-    (block,) = re.findall(r"```json\n(.*?)```", (TREE / "README.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize(
+    ("page", "scenarios"), [("README.md", 4), ("docs/how-to/test-claims.md", 3)]
+)
+def test_the_workflow_of_a_page_is_one(page: str, scenarios: int) -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", (TREE / page).read_text(), re.DOTALL)
     workflow = load_document(json.loads(block), TREE)
-    assert len(workflow.scenarios) == 4
+    assert len(workflow.scenarios) == scenarios
 
 
 def test_the_steps_of_the_tutorial_make_a_workflow() -> None:

@@ -49,6 +49,7 @@ _EXAMPLE_PERCENT = 5
 def print_plan(workflow: Workflow) -> None:
     """Print scenarios, order of the trials, what the results can show, and estimated time."""
     from sfcperf.cli.terminal.text import levels_text, shown
+    from sfcperf.presentation.claim_needs import rounds_text
     from sfcperf.presentation.wording import duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
     from sfcperf.workflow.variants import LEVEL
@@ -84,6 +85,8 @@ def print_plan(workflow: Workflow) -> None:
         )
     print(_intervals(design))
     print(_detectable(workflow))
+    if workflow.claims:
+        print(rounds_text(workflow))
     per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
     trials = count_text(per_round * design.rounds, "trial")
     one_s = workflow_s(workflow)

@@ -13,7 +13,7 @@ from sfcperf.errors import InputError
 from sfcperf.package.checks import KEPT, Check, judged
 from sfcperf.package.layout import MANIFEST
 from sfcperf.package.opened import Package
-from sfcperf.package.pack_document import doubts_of
+from sfcperf.package.pack_document import doubts_of, stated_claims
 from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
@@ -64,8 +64,15 @@ def _differences(document: Mapping[str, Any], index: int, store: RunStore) -> It
     `index`: of the run in its `runs`."""
     manifest, plan = store.manifest(), store.plan()
     applied, _ = store.workflow()
+    entry = document["runs"][index]
     pairs = [
-        *_of_package(document["runs"][index], index, manifest),
+        *_of_package(entry, index, manifest),
+        _Pair(
+            f"{MANIFEST}/runs/{index}/claims",
+            entry.get("claims", []),
+            RunFile.CLAIMS,
+            stated_claims(store),
+        ),
         *_of_plan(manifest, plan),
         *_of_workflow(manifest, applied),
         _Pair(

@@ -18,6 +18,7 @@ from sfcperf.package.verify.crate_check import check_crate
 from sfcperf.package.verify.document_check import check_documents
 from sfcperf.package.verify.hashes import check_hashes
 from sfcperf.package.verify.other_files import check_other_files
+from sfcperf.package.verify.remake_claims import check_claims
 from sfcperf.package.verify.remake_figures import check_figures
 from sfcperf.package.verify.remake_summaries import check_summaries
 
@@ -88,6 +89,7 @@ def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
     derived = {
         "agreement": check_agreement,
         "summaries": check_summaries,
+        "claims": check_claims,
         "figures": check_figures,
         "other files": lambda opened: check_other_files(opened, names),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -17,7 +18,9 @@ from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY, TrialRows
 from support.attacks import Attack
-from support.records.packages import contents, forged, packed, write_zip
+from support.records.claimed_run import CLAIMS
+from support.records.packages import contents, edited, forged, packed, write_zip
+from support.records.shown_run import EIGHT_ROUNDS
 
 RUN = "runs/run-1"
 PACKAGE, CRATE = "package.json", "ro-crate-metadata.json"
@@ -31,6 +34,35 @@ def honest() -> dict[str, bytes]:
     folder = Path(tempfile.mkdtemp(prefix="honest-package-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return contents(packed(folder))
+
+
+@cache
+def honest_claims() -> dict[str, bytes]:
+    """The same of a run with a claim for each verdict."""
+    folder = Path(tempfile.mkdtemp(prefix="honest-claims-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return contents(packed(folder, replace(EIGHT_ROUNDS, claims=CLAIMS, figures=())))
+
+
+def _claims(*edits: tuple[str, Edit]) -> Callable[[Path], list[str]]:
+    """Documents of the run with claims edited, by their names in the run folder."""
+
+    def make(folder: Path) -> list[str]:
+        files = honest_claims()
+        changed = {f"{RUN}/{name}": edited(files[f"{RUN}/{name}"], edit) for name, edit in edits}
+        write_zip(folder / "p.zip", {**forged(files, changed)})
+        return ["verify", "p.zip"]
+
+    return make
+
+
+def _in_workflows(edit: Edit) -> Callable[[Path], list[str]]:
+    """The claims of the workflow as given and as run edited."""
+
+    def of_workflow(document: Any) -> None:
+        edit(document["claims"])
+
+    return _claims(*((name, of_workflow) for name in (RunFile.WORKFLOW, RunFile.WORKFLOW_APPLIED)))
 
 
 def _verify(folder: Path, changed: Mapping[str, bytes]) -> list[str]:
@@ -305,6 +337,50 @@ ATTACKS = [
         "figure-name-with-a-newline",
         _edited(f"{RUN}/workflow.applied.json", lambda d: d["figures"][0].update(name="fig8b\n")),
         "workflow.applied.json",
+    ),
+    _fails(
+        "verdict-edited",
+        _claims((RunFile.CLAIMS, lambda d: d["claims"][1].update(verdict="agrees", low=1100.0))),
+        "claim slow: verdict is",
+    ),
+    _fails(
+        "claim-edited",
+        _claims((RunFile.WORKFLOW_APPLIED, lambda d: d["claims"][1].update(above=100))),
+        "workflow.json/claims is",
+    ),
+    _fails(
+        "claim-edited-everywhere",
+        _in_workflows(lambda claims: claims[1].update(above=100)),
+        "claim slow: above is 1000, and 100 by the trials",
+    ),
+    _fails(
+        "claim-of-a-level-that-is-not-there",
+        _in_workflows(lambda claims: claims[0]["quantity"]["of"]["at"].update(chain_length=7)),
+        "claim fast: verdict is",
+    ),
+    _fails("claim-without-a-test", _in_workflows(lambda c: c[0].update(quantity={})), "quantity"),
+    _fails("claim-that-nothing-ends", _in_workflows(lambda c: c[1].pop("above")), "when it holds"),
+    _fails(
+        "claims-of-nan",
+        _claims((RunFile.CLAIMS, lambda d: d["claims"][0].update(estimate=math.nan))),
+        "claims.json",
+    ),
+    _fails(
+        "claims-of-infinite-bounds",
+        _in_workflows(lambda claims: claims[1].update(above=math.inf)),
+        "workflow.applied.json",
+    ),
+    _fails(
+        "too-many-claims",
+        _in_workflows(
+            lambda claims: claims.extend({**claims[0], "id": f"c{n}"} for n in range(200))
+        ),
+        "claims",
+    ),
+    _fails(
+        "unwelcome-claims-left-out",
+        _claims((RunFile.CLAIMS, lambda d: d.update(claims=d["claims"][:1]))),
+        "its claims are",
     ),
     _fails(
         "trial-of-an-unknown-scenario",

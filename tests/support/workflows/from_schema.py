@@ -22,8 +22,9 @@ def from_schema(schema: Schema, root: Schema, known_names: list[str]) -> st.Sear
             return st.just(schema["const"])
         if "enum" in schema:
             return st.sampled_from(schema["enum"])
-        if "oneOf" in schema:
-            return st.one_of([build(option) for option in schema["oneOf"]])
+        for choice in ("oneOf", "anyOf"):
+            if choice in schema:
+                return st.one_of([build(option) for option in schema[choice]])
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         return st.one_of([builders[kind](schema) for kind in kinds])
 

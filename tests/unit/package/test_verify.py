@@ -57,6 +57,7 @@ def test_a_good_package_holds(drawn_package: Path) -> None:
         "documents": "ok",
         "agreement": "ok",
         "summaries": "ok",
+        "claims": "absent",
         "figures": "ok",
         "other files": "not checked",
     }

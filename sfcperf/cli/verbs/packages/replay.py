@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +40,15 @@ if TYPE_CHECKING:
     from sfcperf.results.store import RunStore
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """How the verdict on a replay is shown."""
+
+    as_json: bool
+    claims: bool
+    """Whether the verdicts on claims follow."""
+
+
 def replay(
     package: PackageArgument,
     trust: Annotated[
@@ -72,6 +81,13 @@ def replay(
     allowed_signers: AllowedSignersOption = None,
     public_key: PublicKeyOption = None,
     max_bytes: MaxBytesOption = MAX_BYTES,
+    claims: Annotated[
+        bool,
+        typer.Option(
+            "--claims",
+            help="Also show the verdicts on the claims of the workflow, packaged and here.",
+        ),
+    ] = False,
     json_: Annotated[bool, json_option("Print the verdicts as JSON, one line per run.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not show the progress of the run.")
@@ -93,6 +109,12 @@ def replay(
     from sfcperf.package.signature import Keys
     from sfcperf.package.unpack import private_copy
 
+    if claims and (json_ or not trust):
+        raise InputError(
+            "the verdicts of a replay are a table, which needs --trust and no --json",
+            where="--claims",
+            hint="`sfcperf claims PACKAGE` shows those of the package",
+        )
     options = ReplayOptions(
         results=results,
         overrides=tuple(set_ or ()),
@@ -107,7 +129,8 @@ def replay(
         opened = open_package(copy.folder)
         runs = [prepare(opened, store, options) for store in chosen_runs(opened, only or ())]
         if trust:
-            raise typer.Exit(_replay(copy.file, opened, runs, options, as_json=json_))
+            show = _Shown(as_json=json_, claims=claims)
+            raise typer.Exit(_replay(copy.file, opened, runs, options, show))
         _show(opened, runs)
 
 
@@ -147,8 +170,7 @@ def _replay(
     package: Package,
     runs: list[PreparedReplay],
     options: ReplayOptions,
-    *,
-    as_json: bool,
+    show: _Shown,
 ) -> int:
     """Replay and judge the runs; return the worst exit code of the verdicts, or that of the first
     run that did not complete."""
@@ -168,7 +190,7 @@ def _replay(
         if isinstance(here, int):
             return here
         packaged = [run.packaged for run in group]
-        codes.append(_judge(path, packaged, here, options, as_json=as_json))
+        codes.append(_judge(path, packaged, here, options, show))
     return max(codes)
 
 
@@ -201,22 +223,24 @@ def _judge(
     packaged: list[RunStore],
     here: list[RunStore],
     options: ReplayOptions,
-    *,
-    as_json: bool,
+    show: _Shown,
 ) -> int:
     """Compare the packaged runs with those made here; write and print the verdict. Return the exit
     code: 0 if all is reproduced, else 1. `path`: the package."""
     import json
 
+    from sfcperf.cli.claims import print_both
     from sfcperf.cli.noise_floor import known_floors
     from sfcperf.cli.packaging import print_verdict
     from sfcperf.package.replay.repeat import judge_replay, write_verdict
 
     verdict = judge_replay(packaged, here, options, known_floors())
     written = write_verdict(verdict, path, packaged, here)
-    if as_json:
+    if show.as_json:
         print(json.dumps(json.loads(written.read_text())))
-    else:
-        print_verdict(verdict)
-        print(f"verdict: {written}")
+        return 0 if verdict.reproduced else 1
+    print_verdict(verdict)
+    if show.claims:
+        print_both(packaged, here)
+    print(f"verdict: {written}")
     return 0 if verdict.reproduced else 1

@@ -24,7 +24,8 @@ def verify(
     json_: Annotated[bool, json_option("Print the checks as JSON.")] = False,
 ) -> None:
     """Check that a package is unchanged and consistent. Checks hashes, the signature, the
-    documents and whether they agree, and that summaries and figures follow from the trials.
+    documents and whether they agree, and that summaries, verdicts on claims and figures follow
+    from the trials. Lists each claim with its verdict.
     Names the files that are only hashed. Executes nothing in the package.
 
     Exit code: 0 all checks pass, 1 a check fails, 2 not a package, or a malicious one, 3 the
