@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,8 @@ def load_document(
     InputError (override), EnvironmentLacks (a plug-in that cannot be imported).
     """
     whole = clean(document)
-    applied = customise(whole, overrides, driver, profile)
+    # A copy: overrides change the values inside, and the levels of both are compared.
+    applied = customise(deepcopy(whole), overrides, driver, profile)
     mark_removed(whole, applied)
     variants = read_variants(applied)
     sides = variants or (UNCHANGED,)

@@ -70,8 +70,7 @@ def customise(
     for override in parsed:
         if override.path == (_PRESET,):
             preset = override.value
-    kept = {key: item for key, item in document.items() if key not in ("presets", _PRESET)}
-    result = deepcopy(kept)  # what changes below is not the caller's
+    result = {key: item for key, item in document.items() if key not in ("presets", _PRESET)}
     result.setdefault("infrastructure", {"driver": DEFAULT_DRIVER})
     if preset is not None:
         for override in _changes_of(presets, preset):
