@@ -31,6 +31,7 @@ FIGURES = {
     "pptmon-fig7": {"fig7"},
     "pptmon-fig8": {"fig8", "fig8-http"},
     "pptmon-fig9": {"fig9"},
+    "pptmon-sampling": {"sampling"},
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "sdn-mon-fig5": {"fig5", "fig5-cpu"},
     "sdn-mon-fig6": {"fig6", "fig6-cpu", "fig6-ratio"},

@@ -93,6 +93,21 @@ def test_a_preset_is_chosen_by_an_override_or_by_the_document(load: Any) -> None
     assert overridden.design.rounds == 9
 
 
+def test_a_claim_on_a_level_that_was_removed_is_not_tested(load: Any) -> None:
+    """The levels are replaced inside of the section `factors`, which the file's document keeps."""
+    operand = {"probe": "echo", "metric": "rtt_us", "at": {"n": 2}}
+    claim = {"id": "slow", "text": "Slow.", "source": "own", "order": [operand, operand]}
+    keys: dict[str, Any] = {
+        "claims": [claim],
+        "factors": {"n": [0, 1, 2]},
+        "chain": {"functions": [{"vnf": "fwd", "count": "${n}"}]},
+        "presets": {"short": {"factors.n": [0, 1]}},
+    }
+    assert load(**keys).claims[0].not_tested == ""
+    for overrides in (("preset=short",), ("factors.n=[0, 1]",)):
+        assert load(**keys, overrides=overrides).claims[0].not_tested
+
+
 def test_an_unknown_preset_is_suggested(load: Any) -> None:
     with pytest.raises(WorkflowError) as caught:
         load(presets=PRESETS, overrides=("preset=shrot",))

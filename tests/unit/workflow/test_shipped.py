@@ -151,7 +151,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "factors": {"rules": [0, 100, 250, 500, 750, 1000]},
         "vnfs": {"fw": {"type": "firewall", "knobs": {"rules": "${rules}"}}},
         "probes": [{"protocol": "tcp", **SLOW}, {"protocol": "udp", **SLOW}],
-        "design": {"rounds": 6, "centre": "mean"},
+        "design": {"rounds": 10, "centre": "mean"},
         "figures": [{"lines": [{"source": "fw-1"}] * 4}],
     },
     # Section IV-C: a firewall without rules, 0.5 to 20 samples per second.
