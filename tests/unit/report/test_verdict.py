@@ -120,6 +120,16 @@ def test_a_loss_above_the_threshold_is_a_finding(sound_run: RunStore) -> None:
     assert "8 %" in found.findings[0]
 
 
+def test_the_headline_ends_before_what_is_in_parentheses(sound_run: RunStore) -> None:
+    first, *others = sound_run.trials()
+    noisy = [replace(first, noise={"quiet_steal_ratio": 0.2}), *others]
+    manifest = sound_run.manifest()
+    design = {key: value for key, value in manifest["design"].items() if key != "noise_gate"}
+    found = verdict_of({**manifest, "design": design}, noisy, sound_run.summaries())
+    assert first.trial_id in found.findings[0]
+    assert found.headline.endswith("1 of 144 trials")
+
+
 def test_an_outlier_is_named_and_the_headline_says_so(sound_run: RunStore) -> None:
     """All trials are valid: this alone is no reason for care."""
     found = roughly(sound_run, outliers=("r003-s000-iperf3-tcp",))
