@@ -127,7 +127,7 @@ def test_the_headline_ends_before_what_is_in_parentheses(sound_run: RunStore) ->
     design = {key: value for key, value in manifest["design"].items() if key != "noise_gate"}
     found = verdict_of({**manifest, "design": design}, noisy, sound_run.summaries())
     assert first.trial_id in found.findings[0]
-    assert found.headline.endswith("1 of 144 trials")
+    assert found.headline.endswith("1 of 1 trial")
 
 
 def test_an_outlier_is_named_and_the_headline_says_so(sound_run: RunStore) -> None:
