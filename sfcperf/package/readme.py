@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
+from sfcperf.package.run_files import left_out_text
 
 _TEXT = """\
 # {title}
@@ -36,8 +37,8 @@ reproduced, by an equivalence test with a stated margin.
 
 ## What is where
 
-- `runs/`: a folder per run: workflow, plan, trials, raw output, summaries, and what monitors and
-  publishers made
+- `runs/`: a folder per run: workflow, plan, trials, summaries, raw output of the tools, and what
+  monitors and publishers made
 {folders}- `environment/`: what was installed where the package was made
 - `package.json`, `ro-crate-metadata.json`: the package described, for SFCPerf and for archives
 
@@ -67,7 +68,6 @@ _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 def readme_text(document: Mapping[str, Any]) -> str:
     """Return the text of README.md. `document` is package.json."""
-    captures = any(run["left_out"] for run in document["runs"])
     folders = ""
     if document["modules"]:
         folders += _MODULES
@@ -80,7 +80,7 @@ def readme_text(document: Mapping[str, Any]) -> str:
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
         claims=_claims(document["runs"]),
-        left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
+        left_out=_left_out(document["runs"]),
         folders=folders,
         license=document["license"] or NO_LICENCE,
         citation=_words(document["citation"]),
@@ -92,6 +92,13 @@ def _run(run: Mapping[str, Any]) -> str:
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
     doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
     return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
+
+
+def _left_out(runs: Sequence[Mapping[str, Any]]) -> str:
+    """What was not packed of all runs, as a paragraph; empty if all was."""
+    text = left_out_text(entry["file"] for run in runs for entry in run["left_out"])
+    more = "`package.json` has the names, sizes and SHA-256 of these files."
+    return f"\nNot packed: {text}. {more}\n" if text else ""
 
 
 def _claims(runs: Sequence[Mapping[str, Any]]) -> str:

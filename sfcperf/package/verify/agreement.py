@@ -262,7 +262,7 @@ def _unsaid(
         manifest,
         incomplete=entry["incomplete"],
         foreign=foreign_files(store.folder),
-        left_out=len(entry["left_out"]),
+        left_out=[each["file"] for each in entry["left_out"]],
         lacking=lacking(store, manifest),
         packed_with=document["made_by"]["sfcperf"],
     )
