@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,10 +12,12 @@ import sfcperf
 from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
+from sfcperf.package.archive import PackedFile
 from sfcperf.package.modules import Module
 from sfcperf.package.people import Author
 from sfcperf.package.run_files import Part, RunFiles, left_out_text
 from sfcperf.package.sources import WorkflowFiles
+from sfcperf.report.noise import noise_findings
 from sfcperf.results.store import RunFile, RunStore
 
 
@@ -28,6 +30,8 @@ class PackOptions:
     authors: tuple[Author, ...] = ()
     without: frozenset[Part] = frozenset()
     """Parts of run folders that are not packed; package.json has names, sizes and SHA-256."""
+    left_out: Mapping[str, PackedFile] = field(default_factory=dict)
+    """Files that the run folder lacks because an earlier package left them out."""
     allow_incomplete: bool = False
     allow_secrets: bool = False
     large_files: bool = False
@@ -147,6 +151,7 @@ def doubts(runs: Sequence[PackedRun]) -> list[str]:
             foreign=run.run.foreign,
             left_out=tuple(run.run.left_out),
             lacking=run.sources.left_out,
+            noise=noise_findings(run.run.manifest, run.run.store.trials()),
             packed_with=sfcperf.__version__,
         )
     return warnings
@@ -159,6 +164,7 @@ def doubts_of(
     foreign: Sequence[str],
     left_out: Sequence[str],
     lacking: Sequence[str],
+    noise: Iterable[str],
     packed_with: str,
 ) -> list[str]:
     """Return what a reader of the package should know of one run, as sentences. Packing writes
@@ -166,7 +172,8 @@ def doubts_of(
 
     `incomplete`: why the run is incomplete; `foreign`: files that SFCPerf did not write;
     `left_out`: files that were not packed; `lacking`: files in knobs that were not packed;
-    `packed_with`: version of the SFCPerf that packed the run.
+    `noise`: sentences about a machine that was not quiet; `packed_with`: version of the SFCPerf
+    that packed the run.
     """
     name, warnings = manifest["run_id"], []
     if incomplete:
@@ -178,6 +185,7 @@ def doubts_of(
         )
     if (manifest["versions"].get("revision") or {}).get("modified"):
         warnings.append(f"{name} was made with a changed working tree of SFCPerf")
+    warnings += [f"{name}: {sentence}" for sentence in noise]
     if foreign:
         warnings.append(
             f"{name} has files that SFCPerf did not write, packed as well: {', '.join(foreign)}"

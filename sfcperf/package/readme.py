@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
 from sfcperf.package.run_files import left_out_text
+from sfcperf.presentation.markdown import table_row, words
 
 _TEXT = """\
 # {title}
@@ -74,8 +73,8 @@ def readme_text(document: Mapping[str, Any]) -> str:
     if any(run["workflow_files"] for run in document["runs"]):
         folders += _WORKFLOW_FILES
     return _TEXT.format(
-        title=_words(document["title"]),
-        description=_words(document["description"]),
+        title=words(document["title"]),
+        description=words(document["description"]),
         version=document["made_by"]["sfcperf"],
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
@@ -83,15 +82,15 @@ def readme_text(document: Mapping[str, Any]) -> str:
         left_out=_left_out(document["runs"]),
         folders=folders,
         license=document["license"] or NO_LICENCE,
-        citation=_words(document["citation"]),
+        citation=words(document["citation"]),
     )
 
 
 def _run(run: Mapping[str, Any]) -> str:
     """A run as a line of the list of runs."""
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
-    doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
-    return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
+    doubt = f" **Incomplete:** {words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
+    return f"- `{run['folder']}`: {words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
 
 
 def _left_out(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -109,14 +108,6 @@ def _claims(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _claim(claim: Mapping[str, Any]) -> str:
     """A claim as a row of the table."""
-    verdict = _words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
-    cells = (_words(claim["text"]), _words(claim["source"]), verdict)
-    return f"| {' | '.join(cells)} | `sfcperf claims PACKAGE.zip --id {claim['id']}` |"
-
-
-def _words(text: str) -> str:
-    """Put a text of the user on one line, escaped so that Markdown shows it as it is (CommonMark,
-    section 2.4)."""
-    # Characters of HTML become entities: not all programs know a backslash before them.
-    line = escape(" ".join(text.split()), quote=False)
-    return re.sub(r"[\\`*_\[\]#|~]", r"\\\g<0>", line)
+    verdict = words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
+    command = f"`sfcperf claims PACKAGE.zip --id {claim['id']}`"
+    return table_row((words(claim["text"]), words(claim["source"]), verdict, command))

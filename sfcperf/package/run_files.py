@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from sfcperf.control.lock import RunInProgress, is_held
@@ -52,10 +53,17 @@ class RunFiles:
 
 
 def run_files(
-    store: RunStore, *, without: Collection[Part] = (), own_lock: bool = False
+    store: RunStore,
+    *,
+    without: Collection[Part] = (),
+    left_out: Mapping[str, PackedFile] = MappingProxyType({}),
+    own_lock: bool = False,
 ) -> RunFiles:
-    """List what to pack. `without`: parts that are left out; captures are with the raw output.
-    `own_lock`: this process itself holds the run's lock, as it publishes.
+    """List what to pack.
+
+    `without`: parts that are left out; captures are with the raw output. `left_out`: files that an
+    earlier package left out, and that the folder may lack. `own_lock`: this process itself holds
+    the run's lock, as it publishes.
 
     Raises RunInProgress when a process works on the run; InputError when the folder is damaged, or
     holds something that is neither a file nor a folder.
@@ -68,11 +76,11 @@ def run_files(
         )
     manifest = store.manifest()
     files: dict[str, Path] = {}
-    left_out: dict[str, PackedFile] = {}
+    without_now: dict[str, PackedFile] = {}
     parts = {*without, "captures"} if "raw" in without else {*without}
     for name, path in _walk(store.folder):
         if _part(name) in parts:
-            left_out[name] = hash_file(path)
+            without_now[name] = hash_file(path)
         else:
             files[name] = path
     at_top = {name.partition("/")[0] for name in files}
@@ -80,7 +88,7 @@ def run_files(
         store=store,
         manifest=manifest,
         files=files,
-        left_out=left_out,
+        left_out={**without_now, **left_out},
         incomplete=tuple(why_incomplete(store, manifest)),
         foreign=tuple(sorted(at_top - set(RunFile))),
     )
