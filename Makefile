@@ -99,7 +99,7 @@ docs: venv mermaid ## Build the documentation into site/
 
 # No part of setup: what only some of the experiments need (Spark, bmv2); those that lack it are not run.
 papers: setup ## Measure the papers' experiments in full, and keep the runs: hours (ONLY=name,name MINUTES=n FORCE=1 SET=path=value)
-	$(Q)$(PAPERS) run $(if $(ONLY),--only $(ONLY)) $(if $(MINUTES),--minutes $(MINUTES)) \
+	$(Q)$(PAPERS) run $(if $(ONLY),--only '$(ONLY)') $(if $(MINUTES),--minutes $(MINUTES)) \
 	    $(if $(FORCE),--force) $(if $(SET),--set '$(SET)')
 
 papers-docs: venv ## Write the tables of README.md and docs/papers again, from workflows and kept runs

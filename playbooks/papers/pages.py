@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.playbooks.papers.experiments import PAPERS, Experiment
 from sfcperf.playbooks.papers.state import State, state_of
 from sfcperf.playbooks.papers.tables import overview, paper_block
@@ -43,7 +43,8 @@ def write_pages(experiments: Sequence[Experiment], packages: Path, tree: Path) -
 
 def _replaced(page: Path, part: str) -> str:
     """Return the text of a page with another part between its markers."""
-    before, begin, rest = page.read_text().partition(BEGIN)
+    with system_errors_as(InputError, "the page cannot be read", where=page):
+        before, begin, rest = page.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise InputError(

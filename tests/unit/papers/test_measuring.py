@@ -16,6 +16,7 @@ from support.records.packages import contents, sealed
 from sfcperf.control import run as engine
 from sfcperf.control.interrupts import SIGNALS
 from sfcperf.package.verify import verify
+from sfcperf.playbooks.papers import kept
 from sfcperf.playbooks.papers.__main__ import main
 from sfcperf.playbooks.papers.pages import BEGIN, END
 from sfcperf.results.store import RunStore
@@ -203,8 +204,26 @@ def test_a_kept_run_is_packed_again_after_a_change_of_sfcperf(papers: Papers) ->
     assert len(papers.runs()) == 1
 
 
-def test_a_page_without_a_place_is_an_error(papers: Papers) -> None:
+@pytest.mark.parametrize("is_read", [False, True])
+def test_telemetry_of_a_large_run_is_kept_only_if_something_is_made_from_it(
+    papers: Papers, monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    monkeypatch.setattr(kept, "MAX_BYTES", 1)
+    operand = {**RTT, "monitor": "node1", "metric": "load"}
+    more = {**CLAIMS[0], "id": "sfcperf-load", "quantity": {"of": operand}, "unit": "1"}
+    papers.write(monitors=[{"monitor": "fake"}], claims=[*CLAIMS, more] if is_read else CLAIMS)
+    papers("run")
+    names = {name.rpartition("/")[2] for name in contents(papers.package())}
+    assert ("telemetry.parquet" in names) is is_read
+    verification = verify(papers.package())
+    assert verification.holds, verification
+
+
+def test_a_page_without_a_place_or_none_is_an_error(papers: Papers) -> None:
     papers.write()
-    (papers.top / "docs" / "README.md").write_text("text\n")
+    readme = papers.top / "docs" / "README.md"
+    readme.write_text("text\n")
+    assert papers("docs") == 2
+    readme.unlink()
     assert papers("docs") == 2
     assert "old" in papers.page()
