@@ -19,6 +19,8 @@ ELASTICSEARCH := 8.19.0
 OLDEST_KERNEL := 6.1
 MERMAID := 11.14.0
 OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
+PAPERS := $(BIN)/python -m sfcperf.playbooks.papers
+PROSELINT := $(BIN)/proselint check --config .proselintrc.json
 FOLDERS  := dataplane drivers vnfs schemas workflows playbooks
 PROSE    := README.md CONTRIBUTING.md CHANGELOG.md docs $(wildcard dataplane/*/README.md vnfs/*/README.md examples/*/README.md \
 	    results/README.md tests/README.md)
@@ -35,7 +37,7 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-security venv host dataplanes kafka spark servers run test test-all lint format types
-.PHONY: imports bench docs mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: imports bench docs papers papers-docs papers-repack mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,7 +76,8 @@ lint: venv ## Check code (ruff, mypy, import-linter, clang-format), playbooks, s
 	$(Q)$(if $(SOURCES_C),$(BIN)/clang-format --dry-run -Werror $(SOURCES_C))
 	$(Q)LC_ALL=C.UTF-8 $(BIN)/ansible-playbook --syntax-check -i localhost, playbooks/*.yml >/dev/null
 	$(Q)$(BIN)/codespell $(PROSE)
-	$(Q)$(BIN)/proselint check --config .proselintrc.json $(PROSE)
+	$(Q)$(PROSELINT) $(filter-out docs,$(PROSE)) $$(find docs -name '*.md' ! -path 'docs/papers/*')
+	$(Q)sed -s '/kept runs: begin/,/kept runs: end/d' docs/papers/*.md | $(PROSELINT)  # not what papers say
 	$(Q)$(MAKE) --no-print-directory types imports
 
 format: venv ## Format Python and C, apply ruff's fixes
@@ -93,6 +96,17 @@ bench: setup servers spark ## Run the benchmarks (not those on OpenStack); print
 
 docs: venv mermaid ## Build the documentation into site/
 	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# No part of setup: what only some of the experiments need (Spark, bmv2); those that lack it are not run.
+papers: setup ## Measure the papers' experiments in full, and keep the runs: hours (ONLY=name,name MINUTES=n FORCE=1 SET=path=value)
+	$(Q)$(PAPERS) run $(if $(ONLY),--only '$(ONLY)') $(if $(MINUTES),--minutes $(MINUTES)) \
+	    $(if $(FORCE),--force) $(if $(SET),--set '$(SET)')
+
+papers-docs: venv ## Write the tables of README.md and docs/papers again, from workflows and kept runs
+	$(Q)$(PAPERS) docs
+
+papers-repack: venv ## Make claims, figures and README of kept runs again from their trials, after a change of SFCPerf
+	$(Q)$(PAPERS) repack
 
 clean: ## Remove build and test output (keeps results/ and .venv)
 	$(Q)test ! -e build/openstack/keeper || $(OPENSTACK) down

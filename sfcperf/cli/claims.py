@@ -13,6 +13,7 @@ from sfcperf.presentation.claim_texts import (
     ClaimRow,
     estimate_text,
     interval_text,
+    measured_text,
     needed_text,
     published_text,
     range_text,
@@ -108,7 +109,7 @@ def print_both(packaged: Sequence[RunStore], here: Sequence[RunStore]) -> None:
             # An option may have taken the claim from the replay.
             rows = (row, again.get(row["id"]))
             cells = [Text("–") if each is None else _verdict(each) for each in rows]
-            cells += [Text("–") if each is None else _estimate(each) for each in rows]
+            cells += [Text("–" if each is None else measured_text(each)) for each in rows]
             table.add_row(Text(row["id"]), *cells)
         console().print(table)
 
@@ -187,13 +188,6 @@ def _verdict(row: ClaimRow) -> Text:
 
     verdict = row["verdict"]
     return Text(f"{MARKS[verdict]} {verdict}", style=_STYLES.get(verdict, ""))
-
-
-def _estimate(row: ClaimRow) -> Text:
-    from rich.text import Text
-
-    estimate, interval = estimate_text(row), interval_text(row)
-    return Text(estimate if interval == "–" else f"{estimate} {interval}")
 
 
 def _remarks(rows: Sequence[ClaimRow]) -> list[str]:

@@ -93,7 +93,7 @@ def _check_target(target: Path, options: PackOptions) -> None:
 
 def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> PackedRun:
     """Collect what of a run, its workflow and its plug-ins is packed. Raises as `pack`."""
-    run = run_files(store, captures=options.captures, own_lock=own_lock)
+    run = run_files(store, without=options.without, left_out=options.left_out, own_lock=own_lock)
     document, _ = store.workflow()
     used = frozenset(used_plugins(run.manifest, document, store.plan()))
     # Called for its error: loading the workflow says less clearly that a plug-in is missing.

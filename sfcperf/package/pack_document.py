@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import sfcperf
-from sfcperf.counts import count_text, were_text
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
-from sfcperf.package.archive import hash_file
+from sfcperf.package.archive import PackedFile
 from sfcperf.package.modules import Module
 from sfcperf.package.people import Author
-from sfcperf.package.run_files import RunFiles
+from sfcperf.package.run_files import Part, RunFiles, left_out_text
 from sfcperf.package.sources import WorkflowFiles
+from sfcperf.report.noise import noise_findings
 from sfcperf.results.store import RunFile, RunStore
 
 
@@ -27,8 +28,10 @@ class PackOptions:
     license: str | None = None
     """SPDX identifier; None: no licence is given."""
     authors: tuple[Author, ...] = ()
-    captures: bool = True
-    """Whether captures are packed; if not, package.json has their SHA-256."""
+    without: frozenset[Part] = frozenset()
+    """Parts of run folders that are not packed; package.json has names, sizes and SHA-256."""
+    left_out: Mapping[str, PackedFile] = field(default_factory=dict)
+    """Files that the run folder lacks because an earlier package left them out."""
     allow_incomplete: bool = False
     allow_secrets: bool = False
     large_files: bool = False
@@ -85,7 +88,7 @@ def package_document(
         "license": options.license,
         "authors": [{"name": a.name, "orcid": a.orcid} for a in options.authors],
         "citation": f"{authors} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf.",
-        "captures": options.captures,
+        "captures": not options.without & {"captures", "raw"},
         "runs": [_run_document(run) for run in runs],
         "modules": [
             {
@@ -114,7 +117,7 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
         "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
         "left_out": [
             {"file": name, "bytes": packed.bytes, "sha256": packed.sha256}
-            for name, packed in ((n, hash_file(p)) for n, p in run.run.left_out.items())
+            for name, packed in run.run.left_out.items()
         ],
     }
 
@@ -146,8 +149,9 @@ def doubts(runs: Sequence[PackedRun]) -> list[str]:
             run.run.manifest,
             incomplete=run.incomplete,
             foreign=run.run.foreign,
-            left_out=len(run.run.left_out),
+            left_out=tuple(run.run.left_out),
             lacking=run.sources.left_out,
+            noise=noise_findings(run.run.manifest, run.run.store.trials()),
             packed_with=sfcperf.__version__,
         )
     return warnings
@@ -158,16 +162,18 @@ def doubts_of(
     *,
     incomplete: Sequence[str],
     foreign: Sequence[str],
-    left_out: int,
+    left_out: Sequence[str],
     lacking: Sequence[str],
+    noise: Iterable[str],
     packed_with: str,
 ) -> list[str]:
     """Return what a reader of the package should know of one run, as sentences. Packing writes
     them, and verifying compares with them.
 
     `incomplete`: why the run is incomplete; `foreign`: files that SFCPerf did not write;
-    `left_out`: number of captures that were not packed; `lacking`: files in knobs that were not
-    packed; `packed_with`: version of the SFCPerf that packed the run.
+    `left_out`: files that were not packed; `lacking`: files in knobs that were not packed;
+    `noise`: sentences about a machine that was not quiet; `packed_with`: version of the SFCPerf
+    that packed the run.
     """
     name, warnings = manifest["run_id"], []
     if incomplete:
@@ -179,12 +185,13 @@ def doubts_of(
         )
     if (manifest["versions"].get("revision") or {}).get("modified"):
         warnings.append(f"{name} was made with a changed working tree of SFCPerf")
+    warnings += [f"{name}: {sentence}" for sentence in noise]
     if foreign:
         warnings.append(
             f"{name} has files that SFCPerf did not write, packed as well: {', '.join(foreign)}"
         )
     if left_out:
-        warnings.append(f"{name}: {were_text(left_out, 'capture')} left out")
+        warnings.append(f"{name}: not packed: {left_out_text(left_out)}")
     if lacking:
         named = {entry["path"]: entry for entry in manifest["files"]}
         files = ", ".join(f"{path} ({_identity(named[path])})" for path in lacking)

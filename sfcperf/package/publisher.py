@@ -49,7 +49,7 @@ class PackagePublisher(Publisher):
         options = PackOptions(
             license=self.parameters.get("license"),
             authors=tuple(map(author, self.parameters.get("authors", ()))),
-            captures=self.parameters.get("captures", True),
+            without=frozenset(() if self.parameters.get("captures", True) else ("captures",)),
             large_files=self.parameters.get("large_files", False),
             overwrite=True,
         )

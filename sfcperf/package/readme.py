@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
+from sfcperf.package.run_files import left_out_text
+from sfcperf.presentation.markdown import table_row, words
 
 _TEXT = """\
 # {title}
@@ -36,8 +36,8 @@ reproduced, by an equivalence test with a stated margin.
 
 ## What is where
 
-- `runs/`: a folder per run: workflow, plan, trials, raw output, summaries, and what monitors and
-  publishers made
+- `runs/`: a folder per run: workflow, plan, trials, summaries, raw output of the tools, and what
+  monitors and publishers made
 {folders}- `environment/`: what was installed where the package was made
 - `package.json`, `ro-crate-metadata.json`: the package described, for SFCPerf and for archives
 
@@ -67,31 +67,37 @@ _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 def readme_text(document: Mapping[str, Any]) -> str:
     """Return the text of README.md. `document` is package.json."""
-    captures = any(run["left_out"] for run in document["runs"])
     folders = ""
     if document["modules"]:
         folders += _MODULES
     if any(run["workflow_files"] for run in document["runs"]):
         folders += _WORKFLOW_FILES
     return _TEXT.format(
-        title=_words(document["title"]),
-        description=_words(document["description"]),
+        title=words(document["title"]),
+        description=words(document["description"]),
         version=document["made_by"]["sfcperf"],
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
         claims=_claims(document["runs"]),
-        left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
+        left_out=_left_out(document["runs"]),
         folders=folders,
         license=document["license"] or NO_LICENCE,
-        citation=_words(document["citation"]),
+        citation=words(document["citation"]),
     )
 
 
 def _run(run: Mapping[str, Any]) -> str:
     """A run as a line of the list of runs."""
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
-    doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
-    return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
+    doubt = f" **Incomplete:** {words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
+    return f"- `{run['folder']}`: {words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
+
+
+def _left_out(runs: Sequence[Mapping[str, Any]]) -> str:
+    """What was not packed of all runs, as a paragraph; empty if all was."""
+    text = left_out_text(entry["file"] for run in runs for entry in run["left_out"])
+    more = "`package.json` has the names, sizes and SHA-256 of these files."
+    return f"\nNot packed: {text}. {more}\n" if text else ""
 
 
 def _claims(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -102,14 +108,6 @@ def _claims(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _claim(claim: Mapping[str, Any]) -> str:
     """A claim as a row of the table."""
-    verdict = _words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
-    cells = (_words(claim["text"]), _words(claim["source"]), verdict)
-    return f"| {' | '.join(cells)} | `sfcperf claims PACKAGE.zip --id {claim['id']}` |"
-
-
-def _words(text: str) -> str:
-    """Put a text of the user on one line, escaped so that Markdown shows it as it is (CommonMark,
-    section 2.4)."""
-    # Characters of HTML become entities: not all programs know a backslash before them.
-    line = escape(" ".join(text.split()), quote=False)
-    return re.sub(r"[\\`*_\[\]#|~]", r"\\\g<0>", line)
+    verdict = words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
+    command = f"`sfcperf claims PACKAGE.zip --id {claim['id']}`"
+    return table_row((words(claim["text"]), words(claim["source"]), verdict, command))

@@ -65,6 +65,12 @@ def interval_text(row: ClaimRow) -> str:
     return f"[{', '.join(ends)}]"
 
 
+def measured_text(row: ClaimRow) -> str:
+    """Return the estimate with its interval, if it has one: `98 µs [87, 111]`; `–` without both."""
+    estimate, interval = estimate_text(row), interval_text(row)
+    return estimate if interval == "–" else f"{estimate} {interval}"
+
+
 def range_text(row: ClaimRow) -> str:
     """Return the range in which the claim holds: `above 0 µs`, `between 0.95 and 1.05`; for an
     order without an estimate, and for a claim without a test, empty."""

@@ -19,6 +19,7 @@ from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
 from sfcperf.package.verify.named_files import file_differences, lacking
 from sfcperf.package.verify.same import same, shown
+from sfcperf.report.noise import noise_findings
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
@@ -262,8 +263,9 @@ def _unsaid(
         manifest,
         incomplete=entry["incomplete"],
         foreign=foreign_files(store.folder),
-        left_out=len(entry["left_out"]),
+        left_out=[each["file"] for each in entry["left_out"]],
         lacking=lacking(store, manifest),
+        noise=noise_findings(manifest, store.trials()),
         packed_with=document["made_by"]["sfcperf"],
     )
     same_release = document["made_by"]["sfcperf"] == sfcperf.__version__

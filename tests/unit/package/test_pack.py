@@ -10,16 +10,20 @@ import shutil
 import subprocess
 import zipfile
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.records.packages import (
     OPTIONS,
     VNFD,
     contents,
+    edited,
     finding,
     finished_run,
+    resealed,
     with_plan,
     with_vnfd,
 )
@@ -29,7 +33,8 @@ from sfcperf.control.lock import held
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError
 from sfcperf.package.pack import pack
-from sfcperf.package.run_files import run_files
+from sfcperf.package.readme import readme_text
+from sfcperf.package.run_files import Part, run_files
 from sfcperf.package.scan import scan
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import verify
@@ -110,7 +115,8 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
     capture.parent.mkdir()
     capture.write_bytes(b"\x0a\x0d\x0d\x0a" * 99)
     (store.folder / "run.log").write_text("reading /home/ada/lab/vnfd.yaml\n")
-    done = pack([store], tmp_path / "p.zip", replace(OPTIONS, captures=False))
+    without = frozenset[Part]({"captures"})
+    done = pack([store], tmp_path / "p.zip", replace(OPTIONS, without=without))
     assert any("/home/ada" in warning for warning in done.warnings), "a folder of this machine"
     files = contents(done.path)
     assert not [name for name in files if name.endswith(".pcapng")]
@@ -120,6 +126,50 @@ def test_captures_may_be_left_out_and_are_still_known(package: Path, tmp_path: P
         "bytes": 396,
         "sha256": hashlib.sha256(capture.read_bytes()).hexdigest(),
     }
+
+
+def test_raw_output_and_report_may_be_left_out_and_are_still_known(
+    package: Path, tmp_path: Path, sfcperf: Callable[..., int]
+) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    (store.folder / "raw" / "a.pcap").write_bytes(b"x")
+    target = tmp_path / "p.zip"
+    flags = ("--without-raw", "--without-report")
+    assert sfcperf("pack", store.folder, "-o", target, *flags) == 0
+    files = contents(target)
+    left = {
+        path.relative_to(store.folder).as_posix(): path.read_bytes()
+        for path in [*store.folder.glob("raw/**/*"), store.report]
+        if path.is_file()
+    }
+    assert not {f"runs/run-1/{name}" for name in left} & files.keys()
+    document = json.loads(files["package.json"])
+    assert document["captures"] is False
+    assert {each["file"]: each["sha256"] for each in document["runs"][0]["left_out"]} == {
+        name: hashlib.sha256(content).hexdigest() for name, content in left.items()
+    }
+    verification = verify(target)
+    assert verification.holds
+    said = f"{len(left) - 2} raw files"
+    assert any(said in text for text in verification.warnings)
+    assert said in files["README.md"].decode()
+
+
+def test_a_package_that_hides_what_it_lacks_does_not_hold(package: Path, tmp_path: Path) -> None:
+    store = copy_of(package, tmp_path / "run-1")
+    without = frozenset[Part]({"raw"})
+    made = pack([store], tmp_path / "p.zip", replace(OPTIONS, without=without)).path
+
+    def silent(document: Any) -> None:
+        document["warnings"] = []
+
+    document = json.loads(edited(contents(made)["package.json"], silent))
+    new = {
+        "package.json": json.dumps(document).encode(),
+        "README.md": readme_text(document).encode(),
+    }
+    forged = resealed(made, tmp_path / "q.zip", new)
+    assert "raw file" in finding(verify(forged), "agreement")
 
 
 @pytest.mark.parametrize(

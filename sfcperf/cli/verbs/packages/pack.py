@@ -35,6 +35,17 @@ def pack(
         bool,
         typer.Option("--without-captures", help="Omit packet captures, but keep their SHA-256."),
     ] = False,
+    without_raw: Annotated[
+        bool,
+        typer.Option(
+            "--without-raw",
+            help="Omit the raw output of tools, captures included, but keep its SHA-256.",
+        ),
+    ] = False,
+    without_report: Annotated[
+        bool,
+        typer.Option("--without-report", help="Omit the report, which can be made again."),
+    ] = False,
     sign: Annotated[
         str | None,
         typer.Option(
@@ -74,14 +85,20 @@ def pack(
     from sfcperf.package.pack_document import PackOptions
     from sfcperf.package.people import author as read_author
     from sfcperf.package.people import licence
+    from sfcperf.package.run_files import Part
     from sfcperf.package.signature import sign as write_signature
     from sfcperf.package.signature import signer
 
     by = signer(sign) if sign is not None else None
+    without: dict[Part, bool] = {
+        "captures": without_captures,
+        "raw": without_raw,
+        "report": without_report,
+    }
     options = PackOptions(
         license=licence(license_),
         authors=tuple(map(read_author, author or ())),
-        captures=not without_captures,
+        without=frozenset(part for part, chosen in without.items() if chosen),
         allow_incomplete=allow_incomplete,
         allow_secrets=allow_secrets,
         large_files=large_files,

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from support.bench import bench
+
+__all__ = ["bench"]
