@@ -248,7 +248,7 @@ def _how_many(valid: int, trials: int) -> str:
 
 def _topic(finding: str) -> str:
     """Return what a finding is about: its first clause, to be continued within a sentence."""
-    clause = re.split(r"[,:;.(] |\.$", finding, maxsplit=1)[0].strip()
+    clause = re.split(r"[,:;.] | \(|\.$", finding, maxsplit=1)[0].strip()
     # Within a sentence, only an abbreviation keeps its capital letters.
     return clause if clause[:2].isupper() else clause[:1].lower() + clause[1:]
 
