@@ -48,10 +48,17 @@ class Inference(ABC):
     def p_below(self, bound: float) -> float:
         """One-sided p that is small if the quantity is below `bound`."""
 
+    @property
     @abstractmethod
+    def step(self) -> float:
+        """First step from the estimate to an end of the interval; not 0."""
+
     def interval(self, alpha: float) -> tuple[float, float]:
         """Bounds that the quantity is above and below, each with a one-sided p of at most `alpha`;
         infinite where no bound is."""
+        low = _end(lambda c: self.p_above(c) <= alpha, self.estimate, -self.step)
+        high = _end(lambda c: self.p_below(c) <= alpha, self.estimate, self.step)
+        return low, high
 
     @abstractmethod
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
@@ -96,25 +103,22 @@ class OverRounds(Inference):
         """Largest p of the tests that the mean of a - c·b is below 0."""
         return _p(self._test(bound).p_below(0.0))
 
+    @cached_property
+    def step(self) -> float:
+        """Standard deviation of the quantity. Without dispersion there is still rounding."""
+        spread = stdev(self._differences(self.estimate)) / abs(fmean(self._below))
+        return spread or 1e-9 * abs(self.estimate) or 1e-9
+
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the bounds where the p of the tests passes `alpha`, by bisection."""
-        if len(self._values) < least_rounds(alpha):
-            return -inf, inf
-        # Without dispersion there is still rounding.
-        step = self._spread or 1e-9 * abs(self.estimate) or 1e-9
-        low = _end(lambda c: self.p_above(c) <= alpha, self.estimate, -step)
-        high = _end(lambda c: self.p_below(c) <= alpha, self.estimate, step)
-        return low, high
+        """As of all; without a search where ranks show nothing, whatever the values."""
+        few = len(self._values) < least_rounds(alpha)
+        return (-inf, inf) if few else super().interval(alpha)
 
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
         """Count by the paired t, from the least that ranks need on."""
         differences = self._differences(bound)
         mean, spread = abs(fmean(differences)), stdev(differences)
         return _rounds(mean, spread, alpha)
-
-    @cached_property
-    def _spread(self) -> float:
-        return stdev(self._differences(self.estimate)) / abs(fmean(self._below))
 
     def _differences(self, bound: float) -> list[float]:
         return [a - bound * b for a, b in zip(self._values, self._below, strict=True)]
@@ -157,12 +161,10 @@ class Least(Inference):
         """Smallest p of the members, times their number."""
         return min(1.0, len(self._members) * min(each.p_below(bound) for each in self._members))
 
-    def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the lowest of the lower ends, and the lowest of the upper ends, each of which has
-        its share of `alpha`."""
-        share = alpha / len(self._members)
-        low = min(each.interval(alpha)[0] for each in self._members)
-        return low, min(each.interval(share)[1] for each in self._members)
+    @property
+    def step(self) -> float:
+        """That of the member with the least estimate."""
+        return min(self._members, key=lambda each: each.estimate).step
 
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
         """Rounds that place all members above the bound; if one of them is below, those that place
@@ -215,10 +217,14 @@ class RSquared(Inference):
         logs = self._of_logs.p_above(_unexplained(bound))
         return max(self._of_sums(bound).p_below(0.0), logs or 0.0)
 
+    @property
+    def step(self) -> float:
+        """Small, as many values are near 1."""
+        return 1e-4
+
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the bounds where the larger p passes `alpha`, from 0 to 1."""
-        low = _end(lambda c: self.p_above(c) <= alpha, self.estimate, -_STEP_OF_R_SQUARED)
-        high = _end(lambda c: self.p_below(c) <= alpha, self.estimate, _STEP_OF_R_SQUARED)
+        """Return the ends between 0 and 1."""
+        low, high = super().interval(alpha)
         return max(0.0, low), min(1.0, high)
 
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
@@ -238,10 +244,6 @@ class RSquared(Inference):
     def _of_sums(self, bound: float) -> OverRounds:
         pairs = zip(self._explained, self._total, strict=True)
         return OverRounds([explained - bound * total for explained, total in pairs])
-
-
-_STEP_OF_R_SQUARED = 1e-4
-"""First step from the estimate of R² to an end of its interval."""
 
 
 @dataclass(frozen=True)
