@@ -45,7 +45,8 @@ class ClaimVerdict:
     rounds: int = 0
     """Rounds in which all that the claim needs was valid."""
     rounds_needed: int | None = None
-    """Rounds that would decide, if they resemble those measured; None: too many, or not known."""
+    """Rounds from which on a verdict may be expected: it is possible, and further rounds resemble
+    those measured. None: too many, or not known."""
     warnings: tuple[str, ...] = ()
 
 
@@ -107,7 +108,7 @@ def _of_range(claim: Claim, within: Range, p: float) -> ClaimVerdict:
 
 
 def _decision(claim: Claim, within: Range, p: float) -> tuple[Verdict, str, int | None]:
-    """Return the verdict, its reason, and the rounds that would decide."""
+    """Return the verdict, its reason, and the rounds that may decide."""
     if claim.not_comparable:
         return "not comparable", claim.not_comparable, None
     if within.holds(p):
