@@ -72,7 +72,7 @@ KINDS: dict[str, Claim] = {
     "equivalence": claim(of=operand("a"), to=operand("b"), above=RATIO / 1.2, below=RATIO),
     "slope": claim(of=operand("y", "x"), below=GROWTH),
     "slope ratio": claim(of=operand("y", "x"), to=operand("z", "x"), above=1.0),
-    "R²": claim(of=operand("y", "x"), r_squared=True, above=0.95),
+    "fit": claim(of=operand("y", "x"), r_squared=True, above=0.95),
     "order": claim(order=(operand("low"), operand("same"), operand("equal"), operand("high"))),
 }
 
@@ -97,7 +97,7 @@ def rows(kind: str, shape: str, rng: Any, rounds: int, factor: float) -> dict[st
             "equal": values(100 * factor),
             "high": values(900),
         }
-    if kind == "R²":
+    if kind == "fit":
         return {
             f"y{x:g}": 100 + GROWTH * x + bend * factor + (draw(rng, rounds) - mean) / 4
             for x, bend in zip(X, BEND, strict=True)
@@ -138,7 +138,7 @@ def test_verdicts_err_seldom(kind: str, shape: str, draws: int) -> None:
         ("slope", 0.2, "agrees"),
         ("slope", 4.0, "contradicts"),
         ("slope ratio", 4.0, "agrees"),
-        ("R²", 5.0, "contradicts"),
+        ("fit", 5.0, "contradicts"),
         ("order", 3.0, "agrees"),
         ("order", 0.33, "contradicts"),
     ],
