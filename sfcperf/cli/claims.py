@@ -71,7 +71,7 @@ def print_claims(document: Mapping[str, Any]) -> None:
     for line in _remarks(rows):
         print(shown(line))
     percent = f"{100 * document['confidence']:g} %"
-    print(f"{counts_text(rows)} (with {percent}, all verdicts and intervals are right)")
+    print(f"{counts_text(rows)} (with {percent}, all verdicts are right)")
 
 
 def counts_text(rows: Sequence[ClaimRow]) -> str:

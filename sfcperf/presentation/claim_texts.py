@@ -83,10 +83,10 @@ def range_text(row: ClaimRow) -> str:
 
 
 def needed_text(row: ClaimRow) -> str:
-    """Return how many rounds would decide: `52 rounds would decide`; empty where that is not
+    """Return how many rounds would decide: `52 rounds or more may decide`; empty where that is not
     known."""
     needed = row["rounds_needed"]
-    return "" if needed is None else f"{count_text(needed, 'round')} would decide"
+    return "" if needed is None else f"{count_text(needed, 'round')} or more may decide"
 
 
 def _half_width(row: ClaimRow) -> float | None:

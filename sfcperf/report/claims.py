@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sfcperf.analysis.claims.analysis import claims_in
 from sfcperf.analysis.claims.verdicts import Verdict
 from sfcperf.presentation import claim_texts
+from sfcperf.presentation.claim_needs import needs_text
 from sfcperf.presentation.claim_texts import ClaimRow
 from sfcperf.presentation.forest import Mark
 from sfcperf.results.store import RunFile, RunStore
@@ -42,21 +44,25 @@ class ClaimsSection:
 
 def claims_section(run: RunStore) -> ClaimsSection | None:
     """Return the claims of a run; None if its workflow has none, or it was not analysed. Raises
-    InputError if claims.json is damaged."""
+    InputError if claims.json or the workflow is damaged."""
     document = run.document(RunFile.CLAIMS)
     if document is None:
         return None
     rows = document["claims"]
+    measured = {claim.id: needs_text(claim) for claim in claims_in(run)}
     return ClaimsSection(
-        tuple(_view(row) for row in rows),
+        tuple(_view(row, measured.get(row["id"], "")) for row in rows),
         tuple(claim_texts.verdict_counts(rows)),
         f"{100 * document['confidence']:g} %",
     )
 
 
-def _view(row: ClaimRow) -> ClaimView:
+def _view(row: ClaimRow, measured: str) -> ClaimView:
+    """`measured`: the quantity in words."""
+    least = "; shown is the least step" if row["kind"] == "order" and measured else ""
     details = (
         ("Claim", row["id"]),
+        ("Measured", measured + least),
         ("Conditions", row["conditions"]),
         ("Published value", "read off a plot" if row["digitised"] else ""),
         ("Range", row["margin"]),

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
+from sfcperf.analysis.claims.inference import least_rounds
 from sfcperf.analysis.claims.rounds import RoundValues
-from sfcperf.analysis.claims.verdicts import ClaimVerdict, fewest_rounds, judge, one_sided_p
+from sfcperf.analysis.claims.verdicts import ClaimVerdict, judge, one_sided_p
 from sfcperf.analysis.planned import rules_of
 from sfcperf.analysis.statistics import Rules, confidence_per_look
 from sfcperf.errors import InputError
@@ -61,7 +62,7 @@ def rounds_for_verdicts(
     an order of several pairs."""
     p = one_sided_p(claims, alpha_of(rules))
     return {
-        claim.id: fewest_rounds(claim, p / max(1, len(claim.order) - 1) if to_contradict else p)
+        claim.id: least_rounds(p / max(1, len(claim.order) - 1) if to_contradict else p)
         for claim in claims
         if not (claim.not_tested or claim.not_comparable)
     }

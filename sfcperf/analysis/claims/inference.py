@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from math import exp, inf, log, sqrt
+from math import inf, log, sqrt
 from statistics import fmean
 
 from sfcperf.analysis.statistics import stretch
+from sfcperf.analysis.statistics.scaling import scaled
 from sfcperf.analysis.two_sample import (
     CombinedTest,
     InflatedTest,
@@ -46,10 +48,17 @@ class Inference(ABC):
     def p_below(self, bound: float) -> float:
         """One-sided p that is small if the quantity is below `bound`."""
 
+    @property
     @abstractmethod
+    def step(self) -> float:
+        """First step from the estimate to an end of the interval; not 0."""
+
     def interval(self, alpha: float) -> tuple[float, float]:
         """Bounds that the quantity is above and below, each with a one-sided p of at most `alpha`;
         infinite where no bound is."""
+        low = _end(lambda c: self.p_above(c) <= alpha, self.estimate, -self.step)
+        high = _end(lambda c: self.p_below(c) <= alpha, self.estimate, self.step)
+        return low, high
 
     @abstractmethod
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
@@ -94,25 +103,22 @@ class OverRounds(Inference):
         """Largest p of the tests that the mean of a - c·b is below 0."""
         return _p(self._test(bound).p_below(0.0))
 
+    @cached_property
+    def step(self) -> float:
+        """Standard deviation of the quantity. Without dispersion there is still rounding."""
+        spread = stdev(self._differences(self.estimate)) / abs(fmean(self._below))
+        return spread or 1e-9 * abs(self.estimate) or 1e-9
+
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the bounds where the p of the tests passes `alpha`, by bisection."""
-        if len(self._values) < least_rounds(alpha):
-            return -inf, inf
-        # Without dispersion there is still rounding.
-        step = self._spread or 1e-9 * abs(self.estimate) or 1e-9
-        low = _end(lambda c: self.p_above(c) <= alpha, self.estimate, -step)
-        high = _end(lambda c: self.p_below(c) <= alpha, self.estimate, step)
-        return low, high
+        """As of all; without a search where ranks show nothing, whatever the values."""
+        few = len(self._values) < least_rounds(alpha)
+        return (-inf, inf) if few else super().interval(alpha)
 
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
         """Count by the paired t, from the least that ranks need on."""
         differences = self._differences(bound)
         mean, spread = abs(fmean(differences)), stdev(differences)
         return _rounds(mean, spread, alpha)
-
-    @cached_property
-    def _spread(self) -> float:
-        return stdev(self._differences(self.estimate)) / abs(fmean(self._below))
 
     def _differences(self, bound: float) -> list[float]:
         return [a - bound * b for a, b in zip(self._values, self._below, strict=True)]
@@ -135,44 +141,131 @@ def has_sign(values: Sequence[float], alpha: float) -> bool:
     return min(mean.p_above(0.0), mean.p_below(0.0)) <= alpha
 
 
+class Least(Inference):
+    """The least of several quantities, such as the steps of an order.
+
+    It is above a bound if all are, so that none needs a correction (intersection-union: Berger,
+    Technometrics 24, 1982). It is below if any is; any may seem so by chance, so each has its share
+    of the error.
+    """
+
+    def __init__(self, members: Sequence[Inference]) -> None:
+        self._members = members
+        self.estimate = min(each.estimate for each in members)
+
+    def p_above(self, bound: float) -> float:
+        """Largest p of the members."""
+        return max(each.p_above(bound) for each in self._members)
+
+    def p_below(self, bound: float) -> float:
+        """Smallest p of the members, times their number."""
+        return min(1.0, len(self._members) * min(each.p_below(bound) for each in self._members))
+
+    @property
+    def step(self) -> float:
+        """That of the member with the least estimate."""
+        return min(self._members, key=lambda each: each.estimate).step
+
+    def rounds_to_place(self, bound: float, alpha: float) -> int | None:
+        """Rounds that place all members above the bound; if one of them is below, those that place
+        one there."""
+        share = alpha / len(self._members)
+        below = [each for each in self._members if each.estimate <= bound]
+        if below:
+            counts = [each.rounds_to_place(bound, share) for each in below]
+            return min((count for count in counts if count is not None), default=None)
+        counts = [each.rounds_to_place(bound, alpha) for each in self._members]
+        return None if None in counts else max(count for count in counts if count is not None)
+
+
 class RSquared(Inference):
     """R² of a line through the means of all rounds at each x, by the jackknife of the rounds.
 
-    The jackknife works on log(1 - R²), whose distribution is less skewed. Source: Efron &
-    Tibshirani, An Introduction to the Bootstrap, chapter 11.
+    Two tests must agree, because noise misleads each to another side. That of log(1 - R²), whose
+    distribution is less skewed than that of R², often finds R² too low: noise lowers the R² of
+    means. That of explained - c·total sum of squares, which is 0 if R² is c, does not, because the
+    jackknife takes from both sums what noise adds to them, but may find R² too high. Source: Efron
+    & Tibshirani, An Introduction to the Bootstrap, chapter 11.
     """
 
-    def __init__(self, rows: Sequence[Sequence[float]], r_squared: RSquaredOf) -> None:
-        """`rows`: of each round, y at each x. `r_squared`: R² of the means of rows; may be 1."""
+    def __init__(self, x: Sequence[float], rows: Sequence[Sequence[float]]) -> None:
+        """`rows`: of each of two or more rounds, y at each x."""
+        import numpy as np
+
+        # R² has neither location nor scale, and squares of the largest values do not fit a float.
+        deviations = scaled(np.asarray(rows, float))
+        y = [[0.0] * len(x)] * len(rows) if deviations is None else deviations.tolist()
         count = len(rows)
-        whole = _unexplained(r_squared(rows))
-        without = [_unexplained(r_squared([*rows[:i], *rows[i + 1 :]])) for i in range(count)]
-        pseudo = [count * whole - (count - 1) * value for value in without]
-        self.estimate = r_squared(rows)
-        self._pseudo = pseudo
-        self._test = Student(fmean(pseudo), stdev(pseudo) / sqrt(count), count - 1)
+        sums = _SumsOfSquares.of(x, y)
+        without = [_SumsOfSquares.of(x, [*y[:i], *y[i + 1 :]]) for i in range(count)]
+
+        def pseudo(value: Callable[[_SumsOfSquares], float]) -> list[float]:
+            return [count * value(sums) - (count - 1) * value(each) for each in without]
+
+        self.estimate = sums.r_squared
+        self._logs = pseudo(lambda each: _unexplained(each.r_squared))
+        self._explained = pseudo(lambda each: each.explained)
+        self._total = pseudo(lambda each: each.total)
 
     def p_above(self, bound: float) -> float:
-        """A higher R² leaves less unexplained."""
-        return _p(self._test.p_below(_unexplained(bound)))
+        """Larger p of both tests; a higher R² leaves less unexplained."""
+        logs = self._of_logs.p_below(_unexplained(bound))
+        return max(self._of_sums(bound).p_above(0.0), logs or 0.0)
 
     def p_below(self, bound: float) -> float:
-        """A lower R² leaves more unexplained."""
-        return _p(self._test.p_above(_unexplained(bound)))
+        """Larger p of both tests; a lower R² leaves more unexplained."""
+        logs = self._of_logs.p_above(_unexplained(bound))
+        return max(self._of_sums(bound).p_below(0.0), logs or 0.0)
+
+    @property
+    def step(self) -> float:
+        """Small, as many values are near 1."""
+        return 1e-4
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the t interval, as R²."""
-        least, most = self._test.interval(1 - 2 * alpha) or (-inf, inf)
-        # The exponential of a wide interval's end would be beyond all numbers.
-        return 1 - exp(min(0.0, most)), 1 - exp(min(0.0, least))
+        """Return the ends between 0 and 1."""
+        low, high = super().interval(alpha)
+        return max(0.0, low), min(1.0, high)
 
     def rounds_to_place(self, bound: float, alpha: float) -> int | None:
-        """Count by t."""
-        distance = abs(fmean(self._pseudo) - _unexplained(bound))
-        return _rounds(distance, stdev(self._pseudo), alpha)
+        """The larger count of both tests."""
+        distance = abs(fmean(self._logs) - _unexplained(bound))
+        counts = (
+            _rounds(distance, stdev(self._logs), alpha),
+            self._of_sums(bound).rounds_to_place(0.0, alpha),
+        )
+        return None if None in counts else max(count for count in counts if count is not None)
+
+    @cached_property
+    def _of_logs(self) -> Student:
+        count = len(self._logs)
+        return Student(fmean(self._logs), stdev(self._logs) / sqrt(count), count - 1)
+
+    def _of_sums(self, bound: float) -> OverRounds:
+        pairs = zip(self._explained, self._total, strict=True)
+        return OverRounds([explained - bound * total for explained, total in pairs])
 
 
-RSquaredOf = Callable[[Sequence[Sequence[float]]], float]
+@dataclass(frozen=True)
+class _SumsOfSquares:
+    """Of a line through means."""
+
+    explained: float
+    total: float
+
+    @classmethod
+    def of(cls, x: Sequence[float], rows: Sequence[Sequence[float]]) -> _SumsOfSquares:
+        """The line through the means of these rows."""
+        means = [fmean(column) for column in zip(*rows, strict=True)]
+        centre_x, centre_y = fmean(x), fmean(means)
+        dx, dy = [value - centre_x for value in x], [value - centre_y for value in means]
+        products = sum(a * b for a, b in zip(dx, dy, strict=True))
+        return cls(products**2 / sum(a * a for a in dx), sum(b * b for b in dy))
+
+    @property
+    def r_squared(self) -> float:
+        """1 if the means do not vary."""
+        return self.explained / self.total if self.total else 1.0
 
 
 def _unexplained(r_squared: float) -> float:

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Literal
 
 from sfcperf.analysis.claims.inference import MOST_ROUNDS, least_rounds
-from sfcperf.analysis.claims.ranges import LEAST_ROUNDS_OF_FIT, Range, TooFew, ranges_of
+from sfcperf.analysis.claims.ranges import Range, TooFew, range_of
 from sfcperf.analysis.claims.rounds import NotMeasured, RoundValues
 from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.counts import count_text
@@ -45,7 +45,8 @@ class ClaimVerdict:
     rounds: int = 0
     """Rounds in which all that the claim needs was valid."""
     rounds_needed: int | None = None
-    """Rounds that would decide, if they resemble those measured; None: too many, or not known."""
+    """Rounds from which on a verdict may be expected: it is possible, and further rounds resemble
+    those measured. None: too many, or not known."""
     warnings: tuple[str, ...] = ()
 
 
@@ -70,24 +71,18 @@ def one_sided_p(claims: Sequence[Claim], alpha: float) -> float:
     return alpha / max(family, 1) / 2
 
 
-def fewest_rounds(claim: Claim, p: float) -> int:
-    """Return the fewest rounds with which a test of the claim's quantity can give a one-sided p of
-    this size: ranks limit all but R²."""
-    return LEAST_ROUNDS_OF_FIT if claim.r_squared else least_rounds(p)
-
-
 def _verdict(claim: Claim, values: RoundValues, p: float) -> ClaimVerdict:
     if claim.not_tested:
         return ClaimVerdict(claim, "not tested", claim.not_tested)
     try:
-        ranges = ranges_of(claim, values, p)
+        within = range_of(claim, values, p)
     except NotMeasured as reason:
         return ClaimVerdict(claim, "not tested", str(reason))
     except TooFew as few:
-        needed = fewest_rounds(claim, p)
+        needed = least_rounds(p)
         why = str(few) or _few(few.rounds, needed)
         return _without_estimate(claim, few.rounds, why, needed)
-    return _of_ranges(claim, ranges, p)
+    return _of_range(claim, within, p)
 
 
 def _without_estimate(claim: Claim, rounds: int, reason: str, needed: int) -> ClaimVerdict:
@@ -96,38 +91,34 @@ def _without_estimate(claim: Claim, rounds: int, reason: str, needed: int) -> Cl
     return ClaimVerdict(claim, "undecided", reason, rounds=rounds, rounds_needed=needed)
 
 
-def _of_ranges(claim: Claim, ranges: Sequence[Range], p: float) -> ClaimVerdict:
-    verdict, reason, needed = _decision(claim, ranges, p)
-    shown = min(ranges, key=lambda each: each.inference.estimate - (each.above or 0.0))
-    low, high = shown.inference.interval(p)
+def _of_range(claim: Claim, within: Range, p: float) -> ClaimVerdict:
+    verdict, reason, needed = _decision(claim, within, p)
+    low, high = within.inference.interval(p)
     return ClaimVerdict(
-        replace(claim, above=shown.above, below=shown.below),
+        replace(claim, above=within.above, below=within.below),
         verdict,
         reason,
-        shown.inference.estimate,
+        within.inference.estimate,
         low if isfinite(low) else None,
         high if isfinite(high) else None,
-        shown.rounds,
+        within.rounds,
         needed,
-        _warnings(shown.rounds),
+        _warnings(within.rounds),
     )
 
 
-def _decision(claim: Claim, ranges: Sequence[Range], p: float) -> tuple[Verdict, str, int | None]:
-    """Return the verdict, its reason, and the rounds that would decide."""
+def _decision(claim: Claim, within: Range, p: float) -> tuple[Verdict, str, int | None]:
+    """Return the verdict, its reason, and the rounds that may decide."""
     if claim.not_comparable:
         return "not comparable", claim.not_comparable, None
-    # All must hold, so that none needs a correction (intersection-union: Berger, Technometrics 24,
-    # 1982). Any may fail by chance, so each gets its share.
-    if all(each.holds(p) for each in ranges):
+    if within.holds(p):
         return "agrees", "", None
-    if any(each.fails(p / len(ranges)) for each in ranges):
+    if within.fails(p):
         return "contradicts", "", None
-    rounds, fewest = ranges[0].rounds, fewest_rounds(claim, p)
+    rounds, fewest = within.rounds, least_rounds(p)
     if rounds < fewest:
         return "undecided", _few(rounds, fewest), fewest
-    counts = [each.rounds_needed(p) for each in ranges if not each.holds(p)]
-    needed = None if None in counts else max(count for count in counts if count is not None)
+    needed = within.rounds_needed(p)
     if needed is None:
         return "undecided", f"more than {MOST_ROUNDS} rounds would be needed", None
     # Estimates vary: what was measured may have been expected to decide.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.records.trials import run_folder, trial
 
-from sfcperf.analysis.claims.inference import OverRounds, least_rounds
+from sfcperf.analysis.claims.inference import Least, OverRounds, RSquared, least_rounds
 from sfcperf.analysis.claims.rounds import RoundValues
 from sfcperf.analysis.claims.verdicts import ClaimVerdict, judge
 from sfcperf.analysis.statistics import stretch
@@ -90,6 +90,41 @@ def test_orders(run: RunStore) -> None:
     assert verdict_on(run, order=swapped).verdict == "contradicts"
     least = verdict_on(run, order=rising).estimate
     assert least == pytest.approx(115 / 110, abs=0.01)
+
+
+def test_the_interval_of_an_order_is_that_of_its_least_step() -> None:
+    """Verdicts follow from it, whichever step the estimate is of."""
+    steps = [OverRounds([n + spread for n in NOISE]) for spread in (0.9, 1.0, 3.0)]
+    noisy = OverRounds([-0.5 + 20 * n for n in NOISE])
+    low, high = Least(steps).interval(0.01)
+    assert low == pytest.approx(min(step.interval(0.01)[0] for step in steps), abs=1e-5)
+    assert high == pytest.approx(min(step.interval(0.01 / 3)[1] for step in steps), abs=1e-5)
+    assert Least(steps).p_below(high + 1e-6) <= 0.01
+    # The noisy step is the lowest, and says nothing; the other one is shown to be reversed.
+    reversed_ = OverRounds([-0.4 + n / 10 for n in NOISE])
+    assert Least([noisy, reversed_]).p_below(0.0) <= 0.01
+    assert Least([noisy, reversed_]).interval(0.01)[1] < 0
+
+
+def test_noise_does_not_contradict_a_line() -> None:
+    """The R² of means is below that of the line behind them."""
+    rng = np.random.default_rng(1)
+    x = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    noisy = [
+        RSquared(x, [[5 * value + rng.normal(0, 20) for value in x] for _ in range(12)])
+        for _ in range(40)
+    ]
+    assert np.mean([fit.estimate for fit in noisy]) < 0.9
+    assert sum(fit.p_below(0.95) <= 0.05 for fit in noisy) <= 2
+
+
+def test_r_squared_of_what_does_not_vary() -> None:
+    x = (1.0, 2.0, 3.0)
+    line = RSquared(x, [[1e100 * value for value in x]] * 8)
+    assert line.p_above(0.99) <= 0.01
+    assert line.interval(0.01)[0] > 0.99
+    flat = RSquared(x, [[7.0] * 3] * 8)
+    assert flat.p_above(0.5) == flat.p_below(0.5) == 1
 
 
 def test_a_round_counts_if_all_of_it_is_valid(tmp_path: Path) -> None:

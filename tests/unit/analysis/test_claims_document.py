@@ -44,12 +44,12 @@ def test_the_number_of_an_order_comes_with_what_it_must_exceed(tmp_path: Path) -
     assert (difference["verdict"], difference["above"]) == ("agrees", 0)
 
 
-def test_the_pair_nearest_to_reversal_is_shown(tmp_path: Path) -> None:
-    """A ratio that contradicts is shown, not a difference that is small and agrees."""
+def test_steps_of_an_order_are_all_differences_or_all_ratios(tmp_path: Path) -> None:
+    """So that the least of them is the one nearest to being reversed."""
     lost = {**rtt(0), "metric": "loss_ratio"}
     found = row(tmp_path / "run", order(lost, rtt(1), rtt(0)))
-    assert (found["verdict"], found["above"]) == ("contradicts", 1)
-    assert found["estimate"] < 1
+    assert (found["verdict"], found["above"]) == ("contradicts", 0)
+    assert found["estimate"] < found["high"] < 0
 
 
 def test_a_slope_of_a_difference_is_refused() -> None:

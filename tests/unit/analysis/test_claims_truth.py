@@ -19,6 +19,7 @@ from sfcperf.workflow.model import Claim, Operand
 
 ALPHA = 0.05
 X = (1.0, 2.0, 4.0, 8.0)
+GROWTH = 5.0
 DRAWS = [pytest.param(100, id="100"), pytest.param(2000, id="2000", marks=pytest.mark.exhaustive)]
 
 SHAPES: dict[str, tuple[Callable[[Any, int], Any], float]] = {
@@ -55,14 +56,23 @@ def claim(**more: Any) -> Claim:
     return Claim(id="c", text="A claim.", source="own", **more)
 
 
+def bend(r_squared: float) -> Any:
+    """What is added to GROWTH * x at each x, so that a line explains this share."""
+    x = np.array(X) - np.mean(X)
+    curve = x**2 - np.polyval(np.polyfit(x, x**2, 1), x)
+    line = GROWTH**2 * (x @ x)
+    return curve * np.sqrt(line * (1 / r_squared - 1) / (curve @ curve))
+
+
 RATIO = 1.3
-GROWTH = 5.0
+BEND = bend(r_squared=0.95)
 KINDS: dict[str, Claim] = {
     "value": claim(of=operand("a"), above=100.0),
     "ratio": claim(of=operand("a"), to=operand("b"), above=RATIO),
     "equivalence": claim(of=operand("a"), to=operand("b"), above=RATIO / 1.2, below=RATIO),
     "slope": claim(of=operand("y", "x"), below=GROWTH),
     "slope ratio": claim(of=operand("y", "x"), to=operand("z", "x"), above=1.0),
+    "fit": claim(of=operand("y", "x"), r_squared=True, above=0.95),
     "order": claim(order=(operand("low"), operand("same"), operand("equal"), operand("high"))),
 }
 
@@ -86,6 +96,11 @@ def rows(kind: str, shape: str, rng: Any, rounds: int, factor: float) -> dict[st
             "same": values(),
             "equal": values(100 * factor),
             "high": values(900),
+        }
+    if kind == "fit":
+        return {
+            f"y{x:g}": 100 + GROWTH * x + bend * factor + (draw(rng, rounds) - mean) / 4
+            for x, bend in zip(X, BEND, strict=True)
         }
     growth = {"y": GROWTH * factor, "z": GROWTH}
     return {
@@ -123,6 +138,7 @@ def test_verdicts_err_seldom(kind: str, shape: str, draws: int) -> None:
         ("slope", 0.2, "agrees"),
         ("slope", 4.0, "contradicts"),
         ("slope ratio", 4.0, "agrees"),
+        ("fit", 5.0, "contradicts"),
         ("order", 3.0, "agrees"),
         ("order", 0.33, "contradicts"),
     ],

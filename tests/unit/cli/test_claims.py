@@ -52,7 +52,7 @@ def test_a_run_shows_each_verdict_and_its_reason(run: RunStore, sfcperf: Command
     assert "about 1.5 ms" in shown["slow"]
     assert "µs" in shown["fast"]
     assert line_of("contradicted: slow: ", sfcperf.out).endswith("It is slow.")
-    assert "would decide" in line_of("undecided: flat: ", sfcperf.out)
+    assert "rounds or more" in line_of("undecided: flat: ", sfcperf.out)
     assert "another kind of switch" in line_of("not comparable: elsewhere: ", sfcperf.out)
     assert "there is no Spark" in line_of("not tested: spark: ", sfcperf.out)
     counts = "5 claims: 1 agrees, 1 contradicts, 1 undecided, 1 not comparable, 1 not tested"
