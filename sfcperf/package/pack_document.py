@@ -13,10 +13,13 @@ from sfcperf.counts import count_text, were_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
+from sfcperf.package.effort import effort
+from sfcperf.package.machine import machine
 from sfcperf.package.modules import Module
 from sfcperf.package.people import Author
 from sfcperf.package.run_files import RunFiles
 from sfcperf.package.sources import WorkflowFiles
+from sfcperf.presentation.claim_texts import published_text, range_text
 from sfcperf.results.store import RunFile, RunStore
 
 
@@ -110,6 +113,8 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
         **{name: manifest[name] for name in facts},
         "folder": run.folder,
         **({"claims": claims} if claims else {}),
+        "machine": machine(manifest),
+        "effort": effort(run.run.store),
         "incomplete": run.incomplete,
         "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
         "left_out": [
@@ -123,7 +128,14 @@ def stated_claims(store: RunStore) -> list[dict[str, str]]:
     """Return what package.json says of the claims of a run; empty if it has none."""
     document = store.document(RunFile.CLAIMS) or {"claims": []}
     keys = ("id", "text", "source", "verdict", "reason")
-    return [{key: row[key] for key in keys} for row in document["claims"]]
+    return [
+        {
+            **{key: row[key] for key in keys},
+            "published": published_text(row),
+            "holds_if": range_text(row),
+        }
+        for row in document["claims"]
+    ]
 
 
 def _date(runs: Sequence[PackedRun]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
+from sfcperf.package.markdown import words
+from sfcperf.package.review_guide import claims_section, needs_sections, short_section
 
 _TEXT = """\
 # {title}
@@ -26,14 +26,14 @@ says whether each file is as it was packed. SFCPerf also checks that nothing was
 documents are as their schemas say, and that summaries and figures follow from the trials:
 
     sfcperf verify PACKAGE.zip
-
+{short}
 ## Measure it again
 
     sfcperf replay PACKAGE.zip
 
 shows what would be run; with `--trust` it runs it, and says for each metric whether the result is
 reproduced, by an equivalence test with a stated margin.
-
+{needs}
 ## What is where
 
 - `runs/`: a folder per run: workflow, plan, trials, raw output, summaries, and what monitors and
@@ -46,20 +46,6 @@ reproduced, by an equivalence test with a stated margin.
 {license}
 
 {citation}
-"""
-_CLAIMS = """
-## Claims
-
-What the workflows claim, and what these measurements say of it. The command beside a verdict makes
-it again from the packed trials, `sfcperf verify` does so for all.
-
-    sfcperf replay PACKAGE.zip --trust --claims
-
-measures again, and shows the verdicts of both.
-
-| claim | source | verdict | check it |
-| --- | --- | --- | --- |
-{rows}
 """
 _MODULES = "- `modules/`: plug-ins that the runs used and that are no part of SFCPerf\n"
 _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
@@ -74,42 +60,23 @@ def readme_text(document: Mapping[str, Any]) -> str:
     if any(run["workflow_files"] for run in document["runs"]):
         folders += _WORKFLOW_FILES
     return _TEXT.format(
-        title=_words(document["title"]),
-        description=_words(document["description"]),
+        title=words(document["title"]),
+        description=words(document["description"]),
         version=document["made_by"]["sfcperf"],
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
-        claims=_claims(document["runs"]),
+        claims=claims_section(document["runs"]),
         left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
+        short=short_section(document["runs"]),
+        needs=needs_sections(document),
         folders=folders,
         license=document["license"] or NO_LICENCE,
-        citation=_words(document["citation"]),
+        citation=words(document["citation"]),
     )
 
 
 def _run(run: Mapping[str, Any]) -> str:
     """A run as a line of the list of runs."""
     trials = ", ".join(f"{number} {status}" for status, number in run["trials"].items())
-    doubt = f" **Incomplete:** {_words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
-    return f"- `{run['folder']}`: {_words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"
-
-
-def _claims(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The section with the claims of all runs; empty if they have none."""
-    rows = [_claim(claim) for run in runs for claim in run.get("claims", ())]
-    return _CLAIMS.format(rows="\n".join(rows)) if rows else ""
-
-
-def _claim(claim: Mapping[str, Any]) -> str:
-    """A claim as a row of the table."""
-    verdict = _words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
-    cells = (_words(claim["text"]), _words(claim["source"]), verdict)
-    return f"| {' | '.join(cells)} | `sfcperf claims PACKAGE.zip --id {claim['id']}` |"
-
-
-def _words(text: str) -> str:
-    """Put a text of the user on one line, escaped so that Markdown shows it as it is (CommonMark,
-    section 2.4)."""
-    # Characters of HTML become entities: not all programs know a backslash before them.
-    line = escape(" ".join(text.split()), quote=False)
-    return re.sub(r"[\\`*_\[\]#|~]", r"\\\g<0>", line)
+    doubt = f" **Incomplete:** {words('; '.join(run['incomplete']))}." if run["incomplete"] else ""
+    return f"- `{run['folder']}`: {words(run['name'])}, {run['status']}; trials: {trials}.{doubt}"

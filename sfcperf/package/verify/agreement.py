@@ -11,7 +11,9 @@ from typing import Any
 import sfcperf
 from sfcperf.errors import InputError
 from sfcperf.package.checks import KEPT, Check, judged
+from sfcperf.package.effort import effort
 from sfcperf.package.layout import MANIFEST
+from sfcperf.package.machine import machine
 from sfcperf.package.opened import Package
 from sfcperf.package.pack_document import doubts_of, stated_claims
 from sfcperf.package.read_json import read_json
@@ -54,8 +56,10 @@ def check_agreement(package: Package) -> Check:
     findings: list[str] = []
     for index, store in enumerate(package.runs):
         where = store.folder.name
-        found = _differences(package.document, index, store)
-        findings += [f"{where}: {text}" for text in islice(found, KEPT)]
+        found = list(islice(_differences(package.document, index, store), KEPT))
+        # What follows from documents only has a meaning if these agree.
+        found = found or list(_unlike_run(package.document, index, store))
+        findings += [f"{where}: {text}" for text in found]
     return judged(NAME, findings, "documents that state the same facts state them alike")
 
 
@@ -100,6 +104,20 @@ def _of_package(
     for fact in _FACTS:
         place = f"{MANIFEST}/runs/{index}/{fact}"
         yield _Pair(place, entry[fact], f"{RunFile.MANIFEST}/{fact}", manifest[fact])
+
+
+def _unlike_run(document: Mapping[str, Any], index: int, store: RunStore) -> Iterator[str]:
+    """Yield what package.json says of machine and time of a run, and the run otherwise. Another
+    release may count time differently, and older ones say neither."""
+    if document["made_by"]["sfcperf"] != sfcperf.__version__:
+        return
+    entry = document["runs"][index]
+    expected = {"machine": machine(store.manifest()), "effort": effort(store)}
+    for key, value in expected.items():
+        place = f"{MANIFEST}/runs/{index}/{key}"
+        pair = _Pair(place, entry.get(key), "the run", value)
+        if text := pair.difference():
+            yield text
 
 
 def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_Pair]:

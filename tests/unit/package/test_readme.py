@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.records.page import Page
 
-from sfcperf.package.readme import _words
+from sfcperf.package.markdown import words
 
 WORDS = st.text(
     st.one_of(
@@ -19,13 +19,13 @@ WORDS = st.text(
 
 
 @given(WORDS)
-def test_words_make_no_markup(words: str) -> None:
+def test_words_make_no_markup(text: str) -> None:
     """As another implementation of Markdown reads it."""
-    found = Page(markdown.markdown(f"is {_words(words)} so"))
+    found = Page(markdown.markdown(f"is {words(text)} so"))
     assert found.tags == ["p"]
 
 
 def test_they_are_shown_as_they_are() -> None:
-    for words in ("<img src=x>", "[a](javascript:b)", "`a`", "**a**", "a_b_c", "&lt;", "a\n# b"):
-        found = Page(markdown.markdown(f"is {_words(words)} so"))
-        assert "".join(found.content["text"]) == f"is {' '.join(words.split())} so"
+    for text in ("<img src=x>", "[a](javascript:b)", "`a`", "**a**", "a_b_c", "&lt;", "a\n# b"):
+        found = Page(markdown.markdown(f"is {words(text)} so"))
+        assert "".join(found.content["text"]) == f"is {' '.join(text.split())} so"
