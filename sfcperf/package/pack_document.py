@@ -22,6 +22,18 @@ from sfcperf.package.sources import WorkflowFiles
 from sfcperf.presentation.claim_texts import published_text, range_text
 from sfcperf.results.store import RunFile, RunStore
 
+FACTS = (
+    "run_id",
+    "name",
+    "description",
+    "status",
+    "started_at",
+    "ended_at",
+    "trials",
+    "sfcperf_version",
+)
+"""Keys of run.json that package.json repeats."""
+
 
 @dataclass(frozen=True)
 class PackOptions:
@@ -107,10 +119,9 @@ def package_document(
 def _run_document(run: PackedRun) -> dict[str, Any]:
     """A run as package.json lists it in `runs`."""
     manifest = run.run.manifest
-    facts = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
     claims = stated_claims(run.run.store)
     return {
-        **{name: manifest[name] for name in facts},
+        **{name: manifest[name] for name in FACTS},
         "folder": run.folder,
         **({"claims": claims} if claims else {}),
         "machine": machine(manifest),

@@ -15,7 +15,7 @@ from sfcperf.package.effort import effort
 from sfcperf.package.layout import MANIFEST
 from sfcperf.package.machine import machine
 from sfcperf.package.opened import Package
-from sfcperf.package.pack_document import doubts_of, stated_claims
+from sfcperf.package.pack_document import FACTS, doubts_of, stated_claims
 from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
@@ -30,7 +30,6 @@ from sfcperf.workflow.repeats import run_seed
 from sfcperf.workflow.schema import shipped_schema
 
 NAME = "agreement"
-_FACTS = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def _of_package(
     entry: Mapping[str, Any], index: int, manifest: Mapping[str, Any]
 ) -> Iterator[_Pair]:
     """Yield what both package.json (`entry`, number `index` of its `runs`) and run.json state."""
-    for fact in _FACTS:
+    for fact in FACTS:
         place = f"{MANIFEST}/runs/{index}/{fact}"
         yield _Pair(place, entry[fact], f"{RunFile.MANIFEST}/{fact}", manifest[fact])
 
