@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sfcperf.package.archive import PackedFile
-from sfcperf.package.layout import HASHES, MANIFEST, README
+from sfcperf.package.layout import CITATION, HASHES, MANIFEST, README
 from sfcperf.package.machine import machine_text
 from sfcperf.package.people import Author
 from sfcperf.results.store import RunFile
@@ -29,6 +29,7 @@ NO_LICENCE = "No licence is given: ask the authors before you use it for more th
 _YOUNGER_TERMS = ("creditText", "sha256")
 """Terms of schema.org that the context of RO-Crate 1.1 does not have."""
 _TYPES = {
+    ".cff": "application/yaml",
     ".jsonl": "application/x-ndjson",
     ".json": "application/json",
     ".parquet": "application/vnd.apache.parquet",
@@ -43,6 +44,7 @@ _MADE = (RunFile.TRIALS, RunFile.TELEMETRY, RunFile.SUMMARY, RunFile.CLAIMS)
 _DESCRIPTIONS = {
     README: "What this is, how to check it, how to rerun it",
     MANIFEST: "The package as SFCPerf describes it",
+    CITATION: "How to cite the package",
     HASHES: "SHA-256 of each file but this one, for sha256sum -c",
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 from sfcperf.errors import InputError, errors_as
 from sfcperf.package import layout
 from sfcperf.package.archive import Archive, hash_file, hash_list
+from sfcperf.package.citation import citation_text
 from sfcperf.package.crate import crate_text
 from sfcperf.package.environment import python_packages, system_packages
 from sfcperf.package.modules import Module, third_party, used_plugins
@@ -162,6 +163,8 @@ def _write(
         layout.README: readme_text(document),
         **{f"{run.folder}/{RunFile.WORKFLOW_BASE}": _json({"folder": _base(run)}) for run in runs},
     }
+    if (citation := citation_text(document)) is not None:
+        texts[layout.CITATION] = citation
     for name in sorted({*files, *texts}):
         if name in texts:
             archive.add_text(name, texts[name])

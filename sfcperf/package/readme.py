@@ -48,6 +48,7 @@ reproduced, by an equivalence test with a stated margin.
 {citation}
 """
 _MODULES = "- `modules/`: plug-ins that the runs used and that are no part of SFCPerf\n"
+_CITATION = "- `CITATION.cff`: how to cite the package, for programs\n"
 _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 
@@ -59,6 +60,8 @@ def readme_text(document: Mapping[str, Any]) -> str:
         folders += _MODULES
     if any(run["workflow_files"] for run in document["runs"]):
         folders += _WORKFLOW_FILES
+    if document["authors"]:
+        folders += _CITATION
     return _TEXT.format(
         title=words(document["title"]),
         description=words(document["description"]),

@@ -11,9 +11,16 @@ import pytest
 from rocrate.vocabs import RO_CRATE
 from support import crate_judge
 from support.other_python import python_with
-from support.records.packages import OPTIONS, PLAIN, finished_run, packed, sealed_edit
+from support.records.packages import (
+    OPTIONS,
+    PLAIN,
+    contents,
+    finished_run,
+    packed,
+    sealed_edit,
+)
 from support.records.runs import RunOptions, build_run
-from support.wheel import run_command
+from support.wheel import TREE, run_command
 
 from sfcperf.package.crate import _YOUNGER_TERMS
 from sfcperf.package.pack import pack
@@ -81,3 +88,16 @@ def test_its_judge_finds_what_is_missing(judge: list[str], package: Path, tmp_pa
 
     bad = sealed_edit(package, tmp_path / "p.zip", "ro-crate-metadata.json", without_profile)
     assert any("versioned permalink" in text for text in issues(judge, bad, "REQUIRED"))
+
+
+@pytest.mark.exhaustive
+def test_citation_files_are_valid(package: Path, tmp_path: Path) -> None:
+    cffconvert = python_with(tmp_path / "env", "cffconvert==2.0.0").with_name("cffconvert")
+    of_package = tmp_path / "CITATION.cff"
+    of_package.write_bytes(contents(package)["CITATION.cff"])
+    for file in (TREE / "CITATION.cff", of_package):
+        run_command([str(cffconvert), "--validate", "--infile", str(file)], tmp_path)
+    shown = run_command(
+        [str(cffconvert), "--format", "apalike", "--infile", str(of_package)], tmp_path
+    )
+    assert shown.startswith("Lovelace A.")
