@@ -39,6 +39,8 @@ class PackResult:
     """Size of all files, unpacked."""
     warnings: tuple[str, ...]
     """What a reader should know of it, as sentences; package.json has them, too."""
+    document: Mapping[str, Any]
+    """Content of its package.json."""
 
 
 def pack(
@@ -56,7 +58,7 @@ def pack(
     plug-in that a run used is not installed here.
     """
     options = options or PackOptions()
-    _check_target(target, options)
+    check_target(target, options)
     runs = [_collect(store, options, own_lock=own_lock) for store in stores]
     _check_runs(runs, options)
     modules = third_party({plugin for run in runs for plugin in run.used})
@@ -77,11 +79,12 @@ def pack(
     # Signatures of a package that was there before are not of this one.
     for stale in signature_files(target).values():
         stale.unlink(missing_ok=True)
-    return PackResult(target, len(added), sum(f.bytes for f in added.values()), tuple(warnings))
+    size = sum(file.bytes for file in added.values())
+    return PackResult(target, len(added), size, tuple(warnings), document)
 
 
-def _check_target(target: Path, options: PackOptions) -> None:
-    """Raise InputError if the package cannot be written there."""
+def check_target(target: Path, options: PackOptions) -> None:
+    """Raise InputError if a file, the package or one beside it, cannot be written there."""
     if target.exists() and not (options.overwrite and target.is_file()):
         raise InputError(
             "this file exists already",
