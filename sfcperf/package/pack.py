@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfcperf.errors import InputError, errors_as
@@ -20,6 +21,7 @@ from sfcperf.package.readme import readme_text
 from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import Finding, scan
 from sfcperf.package.signature import signature_files
+from sfcperf.package.software import software
 from sfcperf.package.sources import workflow_files
 from sfcperf.package.zip_check import inspect
 from sfcperf.results.files import replacing
@@ -55,7 +57,7 @@ def pack(
 
     Raises InputError when a run is alive, damaged, incomplete (unless allowed) or holds a secret
     (unless allowed), or when `target` exists (unless it may be replaced); EnvironmentLacks when a
-    plug-in that a run used is not installed here.
+    plug-in that a run used is not installed here; both as `software`.
     """
     options = options or PackOptions()
     check_target(target, options)
@@ -66,9 +68,15 @@ def pack(
     findings = scan(files)
     _check_secrets(findings, options)
     warnings = [*doubts(runs), *_changed_modules(runs, modules), *_named_folders(findings)]
-    with replacing(target) as beside:
+    with TemporaryDirectory() as folder, replacing(target) as beside:
+        own = None
+        if options.with_sfcperf:
+            own = software(Path(folder), [run.run.manifest for run in runs])
+            files |= own.files
+            warnings += own.warnings
         with Archive(beside) as archive:
-            document = package_document(runs, modules, options, warnings)
+            about = own.document if own else None
+            document = package_document(runs, modules, options, warnings, about)
             _write(archive, runs, files, document)
             added = dict(archive.files)
         # What this SFCPerf would refuse to open must not be written. Only the size is not limited:

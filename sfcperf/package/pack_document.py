@@ -48,6 +48,8 @@ class PackOptions:
     allow_secrets: bool = False
     large_files: bool = False
     """Whether large files that knobs name are packed."""
+    with_sfcperf: bool = False
+    """Whether SFCPerf itself is packed: its wheel, and what that needs, with hashes."""
     overwrite: bool = False
     """Whether an existing file may be replaced."""
 
@@ -83,8 +85,10 @@ def package_document(
     modules: Sequence[Module],
     options: PackOptions,
     warnings: Sequence[str],
+    software: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of package.json, as schemas/package.schema.json describes it."""
+    """Return the content of package.json, as schemas/package.schema.json describes it. `software`:
+    what it says of SFCPerf itself, if that is packed."""
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
     title = f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
@@ -112,6 +116,7 @@ def package_document(
             }
             for module in modules
         ],
+        **({"software": dict(software)} if software else {}),
         "warnings": list(warnings),
     }
 

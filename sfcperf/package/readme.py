@@ -7,7 +7,12 @@ from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
 from sfcperf.package.markdown import words
-from sfcperf.package.review_guide import claims_section, needs_sections, short_section
+from sfcperf.package.review_guide import (
+    claims_section,
+    install_section,
+    needs_sections,
+    short_section,
+)
 
 _TEXT = """\
 # {title}
@@ -17,7 +22,7 @@ _TEXT = """\
 Measured with SFCPerf {version}; packed on {date}.
 
 {runs}
-{left_out}{claims}
+{left_out}{claims}{install}
 ## Check it
 
     sha256sum --quiet -c manifest-sha256.txt
@@ -49,6 +54,7 @@ reproduced, by an equivalence test with a stated margin.
 """
 _MODULES = "- `modules/`: plug-ins that the runs used and that are no part of SFCPerf\n"
 _CITATION = "- `CITATION.cff`: how to cite the package, for programs\n"
+_SOFTWARE = "- `software/`: SFCPerf, and what it needs with versions and hashes\n"
 _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 
@@ -62,6 +68,8 @@ def readme_text(document: Mapping[str, Any]) -> str:
         folders += _WORKFLOW_FILES
     if document["authors"]:
         folders += _CITATION
+    if "software" in document:
+        folders += _SOFTWARE
     return _TEXT.format(
         title=words(document["title"]),
         description=words(document["description"]),
@@ -69,6 +77,7 @@ def readme_text(document: Mapping[str, Any]) -> str:
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
         claims=claims_section(document["runs"]),
+        install=install_section(document),
         left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
         short=short_section(document["runs"]),
         needs=needs_sections(document),

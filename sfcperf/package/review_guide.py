@@ -27,6 +27,24 @@ resembles that of the source.
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {rows}
 """
+_INSTALL = """
+## Install SFCPerf
+
+In the unpacked package, with Python {python} on Linux:
+
+    python3 -m venv venv
+    venv/bin/pip install --require-hashes -r software/requirements.txt
+    venv/bin/pip install --no-deps {wheel}
+    sudo venv/bin/sfcperf setup
+
+installs the SFCPerf of these runs, and nothing whose hash is not listed. `sfcperf setup` installs
+Debian packages and compiles the data planes. {extras}For a machine without network, fetch on
+another one of the same kind, and take the folder along:
+
+    pip download --require-hashes -r software/requirements.txt -d fetched
+    venv/bin/pip install --no-index --find-links fetched \\
+        --require-hashes -r software/requirements.txt
+"""
 _SHORT = """
 ## Kick the tyres
 
@@ -90,6 +108,20 @@ def replay_command(runs: Sequence[_Run], run: _Run, *options: str) -> str:
     only = () if len(runs) == 1 else ("--only", run["run_id"])
     command = shlex.join(["sfcperf", "replay", "PACKAGE.zip", "--trust", *only, *options])
     return f"sudo {command}" if "local" in run["machine"]["drivers"] else command
+
+
+def install_section(document: Mapping[str, Any]) -> str:
+    """Return the section that says how to install the SFCPerf in the package; empty if it has
+    none. `document`: package.json."""
+    software = document.get("software")
+    if software is None:
+        return ""
+    extras = ", ".join(software["extras"])
+    return _INSTALL.format(
+        python=software["python"],
+        wheel=software["wheel"],
+        extras=f"The list has what these extras need: {extras}.\n" if extras else "",
+    )
 
 
 def short_section(runs: Sequence[_Run]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,11 @@ from support.records.packages import (
 from support.records.runs import RunOptions, build_run
 from support.wheel import TREE, run_command
 
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.package.crate import _YOUNGER_TERMS
 from sfcperf.package.pack import pack
 from sfcperf.package.pack_document import PackOptions
+from sfcperf.package.verify import verify
 
 LEFT = (
     # Nobody tells SFCPerf.
@@ -88,6 +91,23 @@ def test_its_judge_finds_what_is_missing(judge: list[str], package: Path, tmp_pa
 
     bad = sealed_edit(package, tmp_path / "p.zip", "ro-crate-metadata.json", without_profile)
     assert any("versioned permalink" in text for text in issues(judge, bad, "REQUIRED"))
+
+
+@pytest.mark.exhaustive
+def test_a_package_has_its_sfcperf_with_all_that_it_needs(tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "run-1", PLAIN)
+    try:
+        made = pack([run], tmp_path / "p.zip", replace(OPTIONS, with_sfcperf=True)).path
+    except EnvironmentLacks as lacking:
+        if lacking.where != "--with-sfcperf":
+            raise
+        pytest.skip(f"no package index: {lacking.message}")
+    verification = verify(made)
+    assert verification.holds, verification
+    needed = contents(made)["software/requirements.txt"].decode()
+    assert f"\nnumpy=={version('numpy')} " in needed
+    (wheel,) = (name for name in contents(made) if name.endswith(".whl"))
+    assert wheel.startswith("software/sfcperf-")
 
 
 @pytest.mark.exhaustive

@@ -20,6 +20,7 @@ from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
 from sfcperf.package.verify.named_files import file_differences, lacking
+from sfcperf.package.verify.packed_software import software_findings
 from sfcperf.package.verify.same import same, shown
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
@@ -59,6 +60,7 @@ def check_agreement(package: Package) -> Check:
         # What follows from documents only has a meaning if these agree.
         found = found or list(_unlike_run(package.document, index, store))
         findings += [f"{where}: {text}" for text in found]
+    findings += islice(software_findings(package), KEPT)
     return judged(NAME, findings, "documents that state the same facts state them alike")
 
 

@@ -58,6 +58,14 @@ def pack(
             help="Pack files that the workflow names also if they have more than 16 MiB.",
         ),
     ] = False,
+    with_sfcperf: Annotated[
+        bool,
+        typer.Option(
+            "--with-sfcperf",
+            help="Pack SFCPerf itself: its wheel, and a list of what that needs with hashes, for "
+            "which uv asks the package index.",
+        ),
+    ] = False,
     deposit: Annotated[
         Path | None,
         typer.Option(
@@ -104,6 +112,7 @@ def pack(
         allow_incomplete=allow_incomplete,
         allow_secrets=allow_secrets,
         large_files=large_files,
+        with_sfcperf=with_sfcperf,
         overwrite=overwrite,
     )
     record = read_deposit(deposit, paper or (), output, options)
