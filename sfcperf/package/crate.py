@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sfcperf.package.archive import PackedFile
+from sfcperf.package.kit.machine import machine_text
 from sfcperf.package.layout import CITATION, HASHES, MANIFEST, README
-from sfcperf.package.machine import machine_text
 from sfcperf.package.people import Author
 from sfcperf.results.store import RunFile
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.package.citation import KEYWORDS
-from sfcperf.package.machine import machine_text
+from sfcperf.package.kit.citation import KEYWORDS
+from sfcperf.package.kit.machine import machine_text
 from sfcperf.package.pack import check_target
 from sfcperf.package.pack_document import PackOptions
 from sfcperf.package.people import Author

@@ -12,16 +12,16 @@ from typing import Any
 from sfcperf.errors import InputError, errors_as
 from sfcperf.package import layout
 from sfcperf.package.archive import Archive, hash_file, hash_list
-from sfcperf.package.citation import citation_text
 from sfcperf.package.crate import crate_text
 from sfcperf.package.environment import python_packages, system_packages
+from sfcperf.package.kit.citation import citation_text
+from sfcperf.package.kit.software import software
 from sfcperf.package.modules import Module, third_party, used_plugins
 from sfcperf.package.pack_document import PackedRun, PackOptions, doubts, package_document
 from sfcperf.package.readme import readme_text
 from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import Finding, scan
 from sfcperf.package.signature import signature_files
-from sfcperf.package.software import software
 from sfcperf.package.sources import workflow_files
 from sfcperf.package.zip_check import inspect
 from sfcperf.results.files import replacing

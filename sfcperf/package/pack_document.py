@@ -13,8 +13,8 @@ from sfcperf.counts import count_text, were_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
-from sfcperf.package.effort import effort
-from sfcperf.package.machine import machine
+from sfcperf.package.kit.effort import effort
+from sfcperf.package.kit.machine import machine
 from sfcperf.package.modules import Module
 from sfcperf.package.people import Author
 from sfcperf.package.run_files import RunFiles

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
-from sfcperf.package.markdown import words
-from sfcperf.package.review_guide import (
+from sfcperf.package.kit.markdown import words
+from sfcperf.package.kit.review_guide import (
     claims_section,
     install_section,
     needs_sections,

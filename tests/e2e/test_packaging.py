@@ -15,7 +15,7 @@ from support.wheel import OFFLINE, PIP, TREE, build_wheel, run_command
 from sfcperf import plugins
 from sfcperf.cli import man_pages
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.package import wheel as wheels
+from sfcperf.package.kit import wheel as wheels
 
 DATA_FOLDERS = {
     "schemas": "*.json",
@@ -150,7 +150,9 @@ def wheel_contents(wheel: Path) -> dict[str, bytes]:
 def test_the_wheel_can_be_put_together_from_what_was_installed(site: Path, tmp_path: Path) -> None:
     """And only from that: a package then has the SFCPerf that ran."""
     (original,) = site.parent.glob("sfcperf-*.whl")
-    run_command([*PIP, "install", *OFFLINE, "--prefix", str(tmp_path), str(original)], tmp_path)
+    # Without --ignore-installed, pip removes the SFCPerf of the tests.
+    options = [*OFFLINE, "--ignore-installed", "--prefix", str(tmp_path)]
+    run_command([*PIP, "install", *options, str(original)], tmp_path)
     (installed,) = tmp_path.rglob("site-packages")
     (tmp_path / "first").mkdir()
     again = wheels._repacked(installed, tmp_path / "first")

@@ -11,9 +11,9 @@ from typing import Any
 import sfcperf
 from sfcperf.errors import InputError
 from sfcperf.package.checks import KEPT, Check, judged
-from sfcperf.package.effort import effort
+from sfcperf.package.kit.effort import effort
+from sfcperf.package.kit.machine import machine
 from sfcperf.package.layout import MANIFEST
-from sfcperf.package.machine import machine
 from sfcperf.package.opened import Package
 from sfcperf.package.pack_document import FACTS, doubts_of, stated_claims
 from sfcperf.package.read_json import read_json

@@ -11,7 +11,7 @@ from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 from sfcperf.package import layout
 from sfcperf.package.checks import KEPT, Check
-from sfcperf.package.citation import citation_text
+from sfcperf.package.kit.citation import citation_text
 from sfcperf.package.opened import Package
 from sfcperf.package.readme import readme_text
 from sfcperf.package.verify.document_check import CHECKED

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.records.page import Page
 
-from sfcperf.package.markdown import words
+from sfcperf.package.kit.markdown import words
 
 WORDS = st.text(
     st.one_of(

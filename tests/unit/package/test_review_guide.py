@@ -19,31 +19,21 @@ from support.records.packages import (
     edited,
     finding,
     finished_run,
-    packed,
     resealed,
 )
 from support.records.page import Page
 from support.records.runs import RunOptions, build_run
-from support.records.shown_run import EIGHT_ROUNDS
 from support.workflows.file import load_workflow
 from support.workflows.mutations import WORKFLOWS
 
-from sfcperf.package import effort as efforts
-from sfcperf.package.effort import effort
+from sfcperf.package.kit import effort as efforts
+from sfcperf.package.kit.effort import effort
 from sfcperf.package.pack import pack
 from sfcperf.package.readme import readme_text
 from sfcperf.package.verify import verify
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
-
-OF_RUN = replace(EIGHT_ROUNDS, claims=CLAIMS, figures=())
-
-
-@pytest.fixture(scope="module")
-def claimed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of a run with a claim for each verdict; not to be changed."""
-    return packed(tmp_path_factory.mktemp("claimed"), OF_RUN)
 
 
 def readme(package: Path) -> str:

@@ -23,7 +23,7 @@ from support.records.packages import (
 )
 
 from sfcperf.errors import EnvironmentLacks, InputError
-from sfcperf.package import software as software_module
+from sfcperf.package.kit import software as software_module
 from sfcperf.package.pack import pack
 from sfcperf.package.readme import readme_text
 from sfcperf.package.verify import verify

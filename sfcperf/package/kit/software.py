@@ -19,8 +19,8 @@ from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.package import layout
 from sfcperf.package.environment import python_packages
+from sfcperf.package.kit.wheel import wheel
 from sfcperf.package.modules import OWN, requirement_name
-from sfcperf.package.wheel import wheel
 from sfcperf.results.provenance.software import python_versions
 
 _FOR_DEVELOPERS = ("test", "docs", "dev")

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sfcperf.package.machine import machine_text
-from sfcperf.package.markdown import words
+from sfcperf.package.kit.machine import machine_text
+from sfcperf.package.kit.markdown import words
 from sfcperf.presentation.wording import duration_text
 
 _Run = Mapping[str, Any]
