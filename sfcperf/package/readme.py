@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
-from sfcperf.package.kit.markdown import words
 from sfcperf.package.kit.review_guide import (
     claims_section,
     install_section,
     needs_sections,
     short_section,
 )
+from sfcperf.presentation.markdown import words
 
 _TEXT = """\
 # {title}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfcperf.package.kit.machine import machine_text
-from sfcperf.package.kit.markdown import words
+from sfcperf.presentation.markdown import table_row, words
 from sfcperf.presentation.wording import duration_text
 
 _Run = Mapping[str, Any]
@@ -100,7 +100,7 @@ def _claim(runs: Sequence[_Run], run: _Run, claim: Mapping[str, str]) -> str:
         f"`{replay_command(runs, run, '--claims')}`" if tested else "–",
         _time(run["effort"]["machine_s"]) if tested else "–",
     )
-    return f"| {' | '.join(cells)} |"
+    return table_row(cells)
 
 
 def replay_command(runs: Sequence[_Run], run: _Run, *options: str) -> str:

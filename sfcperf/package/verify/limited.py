@@ -32,8 +32,6 @@ BYTES_PER_S = 5_000_000
 
 OUT_OF_MEMORY = 77
 """Exit code of the process when memory is used up."""
-_OPENBLAS_LACKS_MEMORY = b"OpenBLAS error: Memory allocation"
-"""OpenBLAS ends the process itself, with another exit code, when it gets no memory."""
 _ONE_THREAD = {
     # Each thread reserves memory, and a package is small.
     "OPENBLAS_NUM_THREADS": "1",
@@ -92,14 +90,17 @@ def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verificatio
         capture_output=True,
         check=False,
     )
-    starved = done.returncode == OUT_OF_MEMORY or _OPENBLAS_LACKS_MEMORY in done.stderr
-    if starved and _is_limited():
+    # Libraries in C end the process themselves, with another code, when they get no memory.
+    no_memory = done.returncode == OUT_OF_MEMORY or (
+        done.returncode > 0 and b"memory" in done.stderr.lower()
+    )
+    if no_memory and _is_limited():
         raise EnvironmentLacks(
             "a package cannot be judged with the memory that this process may use",
             hint=f"allow {MAX_MIB} MiB and the code of libraries: `ulimit -v`, `ulimit -d`",
         )
     # A negative code: the kernel ended it by a signal, as at the limit of CPU time.
-    if done.returncode < 0 or starved:
+    if done.returncode < 0 or no_memory:
         size = copy.file.stat().st_size
         raise InputError(
             f"the package needs more than {MAX_MIB} MiB of memory, or more than "

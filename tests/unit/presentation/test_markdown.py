@@ -1,4 +1,4 @@
-"""README.md of a package: words of the user are shown as they are."""
+"""Text of users in Markdown is shown as it is, and makes no markup."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.records.page import Page
 
-from sfcperf.package.kit.markdown import words
+from sfcperf.presentation.markdown import words
 
 WORDS = st.text(
     st.one_of(
@@ -23,6 +23,12 @@ def test_words_make_no_markup(text: str) -> None:
     """As another implementation of Markdown reads it."""
     found = Page(markdown.markdown(f"is {words(text)} so"))
     assert found.tags == ["p"]
+
+
+def test_code_is_code_and_all_else_is_shown_as_it_is() -> None:
+    found = Page(markdown.markdown(words("a `b*c*` d_e_f `", code=True)))
+    assert found.tags == ["p", "code"]
+    assert "".join(found.content["text"]) == "a b*c* d_e_f `"
 
 
 def test_they_are_shown_as_they_are() -> None:
