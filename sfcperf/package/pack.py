@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfcperf.errors import InputError, errors_as
@@ -13,6 +14,8 @@ from sfcperf.package import layout
 from sfcperf.package.archive import Archive, hash_file, hash_list
 from sfcperf.package.crate import crate_text
 from sfcperf.package.environment import python_packages, system_packages
+from sfcperf.package.kit.citation import citation_text
+from sfcperf.package.kit.software import software
 from sfcperf.package.modules import Module, third_party, used_plugins
 from sfcperf.package.pack_document import PackedRun, PackOptions, doubts, package_document
 from sfcperf.package.readme import readme_text
@@ -38,6 +41,8 @@ class PackResult:
     """Size of all files, unpacked."""
     warnings: tuple[str, ...]
     """What a reader should know of it, as sentences; package.json has them, too."""
+    document: Mapping[str, Any]
+    """Content of its package.json."""
 
 
 def pack(
@@ -52,10 +57,10 @@ def pack(
 
     Raises InputError when a run is alive, damaged, incomplete (unless allowed) or holds a secret
     (unless allowed), or when `target` exists (unless it may be replaced); EnvironmentLacks when a
-    plug-in that a run used is not installed here.
+    plug-in that a run used is not installed here; both as `software`.
     """
     options = options or PackOptions()
-    _check_target(target, options)
+    check_target(target, options)
     runs = [_collect(store, options, own_lock=own_lock) for store in stores]
     _check_runs(runs, options)
     modules = third_party({plugin for run in runs for plugin in run.used})
@@ -63,9 +68,15 @@ def pack(
     findings = scan(files)
     _check_secrets(findings, options)
     warnings = [*doubts(runs), *_changed_modules(runs, modules), *_named_folders(findings)]
-    with replacing(target) as beside:
+    with TemporaryDirectory() as folder, replacing(target) as beside:
+        own = None
+        if options.with_sfcperf:
+            own = software(Path(folder), [run.run.manifest for run in runs])
+            files |= own.files
+            warnings += own.warnings
         with Archive(beside) as archive:
-            document = package_document(runs, modules, options, warnings)
+            about = own.document if own else None
+            document = package_document(runs, modules, options, warnings, about)
             _write(archive, runs, files, document)
             added = dict(archive.files)
         # What this SFCPerf would refuse to open must not be written. Only the size is not limited:
@@ -76,11 +87,12 @@ def pack(
     # Signatures of a package that was there before are not of this one.
     for stale in signature_files(target).values():
         stale.unlink(missing_ok=True)
-    return PackResult(target, len(added), sum(f.bytes for f in added.values()), tuple(warnings))
+    size = sum(file.bytes for file in added.values())
+    return PackResult(target, len(added), size, tuple(warnings), document)
 
 
-def _check_target(target: Path, options: PackOptions) -> None:
-    """Raise InputError if the package cannot be written there."""
+def check_target(target: Path, options: PackOptions) -> None:
+    """Raise InputError if a file, the package or one beside it, cannot be written there."""
     if target.exists() and not (options.overwrite and target.is_file()):
         raise InputError(
             "this file exists already",
@@ -162,6 +174,8 @@ def _write(
         layout.README: readme_text(document),
         **{f"{run.folder}/{RunFile.WORKFLOW_BASE}": _json({"folder": _base(run)}) for run in runs},
     }
+    if (citation := citation_text(document)) is not None:
+        texts[layout.CITATION] = citation
     for name in sorted({*files, *texts}):
         if name in texts:
             archive.add_text(name, texts[name])

@@ -13,12 +13,27 @@ from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
 from sfcperf.package.archive import PackedFile
+from sfcperf.package.kit.effort import effort
+from sfcperf.package.kit.machine import machine
 from sfcperf.package.modules import Module
 from sfcperf.package.people import Author
 from sfcperf.package.run_files import Part, RunFiles, left_out_text
 from sfcperf.package.sources import WorkflowFiles
+from sfcperf.presentation.claim_texts import published_text, range_text
 from sfcperf.report.noise import noise_findings
 from sfcperf.results.store import RunFile, RunStore
+
+FACTS = (
+    "run_id",
+    "name",
+    "description",
+    "status",
+    "started_at",
+    "ended_at",
+    "trials",
+    "sfcperf_version",
+)
+"""Keys of run.json that package.json repeats."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +51,8 @@ class PackOptions:
     allow_secrets: bool = False
     large_files: bool = False
     """Whether large files that knobs name are packed."""
+    with_sfcperf: bool = False
+    """Whether SFCPerf itself is packed: its wheel, and what that needs, with hashes."""
     overwrite: bool = False
     """Whether an existing file may be replaced."""
 
@@ -71,8 +88,10 @@ def package_document(
     modules: Sequence[Module],
     options: PackOptions,
     warnings: Sequence[str],
+    software: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of package.json, as schemas/package.schema.json describes it."""
+    """Return the content of package.json, as schemas/package.schema.json describes it. `software`:
+    what it says of SFCPerf itself, if that is packed."""
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
     title = f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
@@ -100,6 +119,7 @@ def package_document(
             }
             for module in modules
         ],
+        **({"software": dict(software)} if software else {}),
         "warnings": list(warnings),
     }
 
@@ -107,12 +127,13 @@ def package_document(
 def _run_document(run: PackedRun) -> dict[str, Any]:
     """A run as package.json lists it in `runs`."""
     manifest = run.run.manifest
-    facts = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
     claims = stated_claims(run.run.store)
     return {
-        **{name: manifest[name] for name in facts},
+        **{name: manifest[name] for name in FACTS},
         "folder": run.folder,
         **({"claims": claims} if claims else {}),
+        "machine": machine(manifest),
+        "effort": effort(run.run.store),
         "incomplete": run.incomplete,
         "workflow_files": [f"{run.base}/{name}" for name in run.sources.files],
         "left_out": [
@@ -126,7 +147,14 @@ def stated_claims(store: RunStore) -> list[dict[str, str]]:
     """Return what package.json says of the claims of a run; empty if it has none."""
     document = store.document(RunFile.CLAIMS) or {"claims": []}
     keys = ("id", "text", "source", "verdict", "reason")
-    return [{key: row[key] for key in keys} for row in document["claims"]]
+    return [
+        {
+            **{key: row[key] for key in keys},
+            "published": published_text(row),
+            "holds_if": range_text(row),
+        }
+        for row in document["claims"]
+    ]
 
 
 def _date(runs: Sequence[PackedRun]) -> str:

@@ -17,6 +17,8 @@ class Author:
     """An author of a package."""
 
     name: str
+    """`Given Names Family`, or `Family Names, Given Names` where the family name has several
+    words."""
     orcid: str | None = None
     """ORCID, such as `0000-0002-1825-0097`; None: the author gave none."""
 
@@ -26,6 +28,18 @@ class Author:
         if self.orcid is not None:
             return f"https://orcid.org/{self.orcid}"
         return "#person-" + "-".join(re.findall(r"\w+", self.name.lower()))
+
+    @property
+    def family_name(self) -> str:
+        """What is before the comma; without one, the last word."""
+        before, comma, _ = self.name.partition(",")
+        return before.strip() if comma and before.strip() else self.name.split()[-1]
+
+    @property
+    def given_name(self) -> str:
+        """The rest of the name; empty for a name of one word."""
+        before, comma, after = self.name.partition(",")
+        return after.strip() if comma and before.strip() else " ".join(self.name.split()[:-1])
 
 
 def author(text: str) -> Author:

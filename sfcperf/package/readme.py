@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.package.crate import NO_LICENCE
+from sfcperf.package.kit.review_guide import (
+    claims_section,
+    install_section,
+    needs_sections,
+    short_section,
+)
 from sfcperf.package.run_files import left_out_text
-from sfcperf.presentation.markdown import table_row, words
+from sfcperf.presentation.markdown import words
 
 _TEXT = """\
 # {title}
@@ -17,7 +23,7 @@ _TEXT = """\
 Measured with SFCPerf {version}; packed on {date}.
 
 {runs}
-{left_out}{claims}
+{left_out}{claims}{install}
 ## Check it
 
     sha256sum --quiet -c manifest-sha256.txt
@@ -26,14 +32,14 @@ says whether each file is as it was packed. SFCPerf also checks that nothing was
 documents are as their schemas say, and that summaries and figures follow from the trials:
 
     sfcperf verify PACKAGE.zip
-
+{short}
 ## Measure it again
 
     sfcperf replay PACKAGE.zip
 
 shows what would be run; with `--trust` it runs it, and says for each metric whether the result is
 reproduced, by an equivalence test with a stated margin.
-
+{needs}
 ## What is where
 
 - `runs/`: a folder per run: workflow, plan, trials, summaries, raw output of the tools, and what
@@ -47,21 +53,9 @@ reproduced, by an equivalence test with a stated margin.
 
 {citation}
 """
-_CLAIMS = """
-## Claims
-
-What the workflows claim, and what these measurements say of it. The command beside a verdict makes
-it again from the packed trials, `sfcperf verify` does so for all.
-
-    sfcperf replay PACKAGE.zip --trust --claims
-
-measures again, and shows the verdicts of both.
-
-| claim | source | verdict | check it |
-| --- | --- | --- | --- |
-{rows}
-"""
 _MODULES = "- `modules/`: plug-ins that the runs used and that are no part of SFCPerf\n"
+_CITATION = "- `CITATION.cff`: how to cite the package, for programs\n"
+_SOFTWARE = "- `software/`: SFCPerf, and what it needs with versions and hashes\n"
 _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 
@@ -72,14 +66,21 @@ def readme_text(document: Mapping[str, Any]) -> str:
         folders += _MODULES
     if any(run["workflow_files"] for run in document["runs"]):
         folders += _WORKFLOW_FILES
+    if document["authors"]:
+        folders += _CITATION
+    if "software" in document:
+        folders += _SOFTWARE
     return _TEXT.format(
         title=words(document["title"]),
         description=words(document["description"]),
         version=document["made_by"]["sfcperf"],
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
-        claims=_claims(document["runs"]),
+        claims=claims_section(document["runs"]),
+        install=install_section(document),
         left_out=_left_out(document["runs"]),
+        short=short_section(document["runs"]),
+        needs=needs_sections(document),
         folders=folders,
         license=document["license"] or NO_LICENCE,
         citation=words(document["citation"]),
@@ -98,16 +99,3 @@ def _left_out(runs: Sequence[Mapping[str, Any]]) -> str:
     text = left_out_text(entry["file"] for run in runs for entry in run["left_out"])
     more = "`package.json` has the names, sizes and SHA-256 of these files."
     return f"\nNot packed: {text}. {more}\n" if text else ""
-
-
-def _claims(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The section with the claims of all runs; empty if they have none."""
-    rows = [_claim(claim) for run in runs for claim in run.get("claims", ())]
-    return _CLAIMS.format(rows="\n".join(rows)) if rows else ""
-
-
-def _claim(claim: Mapping[str, Any]) -> str:
-    """A claim as a row of the table."""
-    verdict = words(f"{claim['verdict']}: {claim['reason']}".removesuffix(": "))
-    command = f"`sfcperf claims PACKAGE.zip --id {claim['id']}`"
-    return table_row((words(claim["text"]), words(claim["source"]), verdict, command))

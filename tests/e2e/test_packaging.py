@@ -14,6 +14,8 @@ from support.wheel import OFFLINE, PIP, TREE, build_wheel, run_command
 
 from sfcperf import plugins
 from sfcperf.cli import man_pages
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.package.kit import wheel as wheels
 
 DATA_FOLDERS = {
     "schemas": "*.json",
@@ -134,3 +136,40 @@ def test_the_source_distribution_builds_the_same_wheel(site: Path) -> None:
     (direct,) = site.parent.glob("sfcperf-*.whl")
     (rebuilt,) = folder.glob("sfcperf-*.whl")
     assert content(rebuilt) == content(direct)
+
+
+def wheel_contents(wheel: Path) -> dict[str, bytes]:
+    """Without its record, whose lines may have any order."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [
+            name for name in archive.namelist() if not name.endswith((".dist-info/RECORD", "/"))
+        ]
+        return {name: archive.read(name) for name in names}
+
+
+def test_the_wheel_can_be_put_together_from_what_was_installed(site: Path, tmp_path: Path) -> None:
+    """And only from that: a package then has the SFCPerf that ran."""
+    (original,) = site.parent.glob("sfcperf-*.whl")
+    # Without --ignore-installed, pip removes the SFCPerf of the tests.
+    options = [*OFFLINE, "--ignore-installed", "--prefix", str(tmp_path)]
+    run_command([*PIP, "install", *options, str(original)], tmp_path)
+    (installed,) = tmp_path.rglob("site-packages")
+    (tmp_path / "first").mkdir()
+    again = wheels._repacked(installed, tmp_path / "first")
+    assert again.name == original.name
+    assert wheel_contents(again) == wheel_contents(original)
+    with (installed / "sfcperf" / "counts.py").open("a") as file:
+        file.write("# mine\n")
+    (tmp_path / "second").mkdir()
+    with pytest.raises(EnvironmentLacks, match="not as it was installed"):
+        wheels._repacked(installed, tmp_path / "second")
+
+
+@pytest.mark.exhaustive
+def test_the_same_tree_gives_the_same_wheel(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = wheels.wheel(tmp_path / "a"), wheels.wheel(tmp_path / "b")
+    assert first.read_bytes() == second.read_bytes()
+    (original,) = site.parent.glob("sfcperf-*.whl")
+    assert wheel_contents(first) == wheel_contents(original)

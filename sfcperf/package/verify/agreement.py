@@ -11,13 +11,16 @@ from typing import Any
 import sfcperf
 from sfcperf.errors import InputError
 from sfcperf.package.checks import KEPT, Check, judged
+from sfcperf.package.kit.effort import effort
+from sfcperf.package.kit.machine import machine
 from sfcperf.package.layout import MANIFEST
 from sfcperf.package.opened import Package
-from sfcperf.package.pack_document import doubts_of, stated_claims
+from sfcperf.package.pack_document import FACTS, doubts_of, stated_claims
 from sfcperf.package.read_json import read_json
 from sfcperf.package.run_files import foreign_files, why_incomplete
 from sfcperf.package.verify.expansion import scenario_differences
 from sfcperf.package.verify.named_files import file_differences, lacking
+from sfcperf.package.verify.packed_software import software_findings
 from sfcperf.package.verify.same import same, shown
 from sfcperf.report.noise import noise_findings
 from sfcperf.results.campaigns import Repeat
@@ -29,7 +32,6 @@ from sfcperf.workflow.repeats import run_seed
 from sfcperf.workflow.schema import shipped_schema
 
 NAME = "agreement"
-_FACTS = ("run_id", "name", "description", "status", "started_at", "ended_at", "trials")
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,11 @@ def check_agreement(package: Package) -> Check:
     findings: list[str] = []
     for index, store in enumerate(package.runs):
         where = store.folder.name
-        found = _differences(package.document, index, store)
-        findings += [f"{where}: {text}" for text in islice(found, KEPT)]
+        found = list(islice(_differences(package.document, index, store), KEPT))
+        # What follows from documents only has a meaning if these agree.
+        found = found or list(_unlike_run(package.document, index, store))
+        findings += [f"{where}: {text}" for text in found]
+    findings += islice(software_findings(package), KEPT)
     return judged(NAME, findings, "documents that state the same facts state them alike")
 
 
@@ -98,9 +103,23 @@ def _of_package(
     entry: Mapping[str, Any], index: int, manifest: Mapping[str, Any]
 ) -> Iterator[_Pair]:
     """Yield what both package.json (`entry`, number `index` of its `runs`) and run.json state."""
-    for fact in _FACTS:
+    for fact in FACTS:
         place = f"{MANIFEST}/runs/{index}/{fact}"
         yield _Pair(place, entry[fact], f"{RunFile.MANIFEST}/{fact}", manifest[fact])
+
+
+def _unlike_run(document: Mapping[str, Any], index: int, store: RunStore) -> Iterator[str]:
+    """Yield what package.json says of machine and time of a run, and the run otherwise. Another
+    release may count time differently, and older ones say neither."""
+    if document["made_by"]["sfcperf"] != sfcperf.__version__:
+        return
+    entry = document["runs"][index]
+    expected = {"machine": machine(store.manifest()), "effort": effort(store)}
+    for key, value in expected.items():
+        place = f"{MANIFEST}/runs/{index}/{key}"
+        pair = _Pair(place, entry.get(key), "the run", value)
+        if text := pair.difference():
+            yield text
 
 
 def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_Pair]:

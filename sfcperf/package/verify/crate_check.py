@@ -1,4 +1,5 @@
-"""Is ro-crate-metadata.json all that RO-Crate 1.1 says it MUST be, and true of the package."""
+"""Is ro-crate-metadata.json all that RO-Crate 1.1 and the profile Process Run Crate say it MUST be,
+and true of the package."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from urllib.parse import unquote
 from sfcperf.errors import InputError
 from sfcperf.package.archive import PackedFile
 from sfcperf.package.checks import Check, judged
+from sfcperf.package.crate import PROCESS_RUN
 from sfcperf.package.layout import CRATE, MANIFEST
 from sfcperf.package.opened import Package
 from sfcperf.package.read_json import read_json
@@ -37,6 +39,7 @@ def check_crate(package: Package, files: Mapping[str, PackedFile]) -> Check:
         findings.append("an entity has no @id, or the @id of another")
     findings += [f"{i} has no @type" for i, e in entities.items() if not _types(e)]
     findings += [*_root_findings(entities), *_file_findings(entities, set(files))]
+    findings += _run_findings(entities)
     findings += [*_contradictions(entities, files), *_other_words(entities, package.document)]
     return judged(NAME, findings, f"1.1, {len(entities)} entities")
 
@@ -60,10 +63,26 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
     return found
 
 
+def _run_findings(entities: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the profile Process Run Crate requires and the metadata lack."""
+    profiles = [i for i in _named(entities.get("./", {}), "conformsTo") if PROCESS_RUN in i]
+    if not any("CreativeWork" in _types(entities.get(i, {})) for i in profiles):
+        yield f"the package does not conform to a version of {PROCESS_RUN}"
+    for identifier, entity in entities.items():
+        tools = [_types(entities.get(i, {})) for i in _named(entity, "instrument")]
+        if "CreateAction" in _types(entity) and ["SoftwareApplication"] not in tools:
+            yield f"{identifier} has no SoftwareApplication as its instrument"
+
+
+def _named(entity: Mapping[str, Any], key: str) -> list[str]:
+    """Identifiers of the entities that a property refers to."""
+    values = [each.get("@id") for each in _list(entity.get(key)) if isinstance(each, dict)]
+    return [each for each in values if isinstance(each, str)]
+
+
 def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
     """Check that each described file or folder exists, and is listed as a part of the package."""
-    listed = _list(entities.get("./", {}).get("hasPart"))
-    parts = {p["@id"] for p in listed if isinstance(p, dict) and isinstance(p.get("@id"), str)}
+    parts = set(_named(entities.get("./", {}), "hasPart"))
     folders = {name[: end + 1] for name in names for end, c in enumerate(name) if c == "/"}
     found = []
     for identifier, entity in entities.items():

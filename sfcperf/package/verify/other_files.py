@@ -1,4 +1,5 @@
-"""Which files of a package were only compared with its list of hashes."""
+"""Do README.md and CITATION.cff follow from package.json, and which files of a package were only
+compared with its list of hashes."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 from sfcperf.package import layout
 from sfcperf.package.checks import KEPT, Check
+from sfcperf.package.kit.citation import citation_text
 from sfcperf.package.opened import Package
 from sfcperf.package.readme import readme_text
 from sfcperf.package.verify.document_check import CHECKED
@@ -17,29 +19,26 @@ from sfcperf.results.store import RunFile
 
 NAME = "other files"
 _REMADE = (RunFile.SUMMARY, RunFile.SUMMARY_CSV)
-_MAX_README_BYTES = 1 << 22
+_MAX_TEXT_BYTES = 1 << 22
 
 
 def check_other_files(package: Package, names: Sequence[str]) -> Check:
-    """Check README.md, and name the files that no check makes again. `names`: all files of the
-    package. README.md is made again if this release packed it. A forger who changes one of the
-    other files and the list of hashes changes what a reader sees: so they are named."""
-    made_here = package.document["made_by"]["sfcperf"] == sfcperf.__version__
-    if made_here:
+    """Check README.md and CITATION.cff, and name the files that no check makes again. `names`: all
+    files of the package. The two are made again if this release packed them. A forger who changes
+    one of the other files and the list of hashes changes what a reader sees: so they are named."""
+    texts: dict[str, str] = {}
+    if package.document["made_by"]["sfcperf"] == sfcperf.__version__:
+        texts[layout.README] = readme_text(package.document)
+        if (citation := citation_text(package.document)) is not None:
+            texts[layout.CITATION] = citation
+    for name, text in texts.items():
         try:
-            text = read_input(
-                package.folder / layout.README, layout.README, max_bytes=_MAX_README_BYTES
-            )
+            content = read_input(package.folder / name, name, max_bytes=_MAX_TEXT_BYTES)
         except InputError as error:
             return Check(NAME, "failed", error.message)
-        if text != readme_text(package.document).encode():
-            return Check(NAME, "failed", f"{layout.README} does not follow from {layout.MANIFEST}")
-    checked = {
-        layout.MANIFEST,
-        layout.CRATE,
-        layout.HASHES,
-        *([layout.README] if made_here else []),
-    }
+        if content != text.encode():
+            return Check(NAME, "failed", f"{name} does not follow from {layout.MANIFEST}")
+    checked = {layout.MANIFEST, layout.CRATE, layout.HASHES, *texts}
     rest = Counter(
         _shown(name) for name in names if name not in checked and not _is_checked(package, name)
     )

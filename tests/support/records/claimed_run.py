@@ -39,6 +39,9 @@ CLAIMS = (
 )
 """Agrees, contradicts, undecided, not comparable, not tested."""
 
+WITH_CLAIMS = replace(EIGHT_ROUNDS, claims=CLAIMS, figures=())
+"""A run of eight rounds with these claims, to be packed."""
+
 
 def claimed_run(folder: Path) -> RunStore:
     """A run of eight rounds with these claims."""

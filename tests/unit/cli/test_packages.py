@@ -36,6 +36,8 @@ def test_pack_says_what_it_made_and_what_is_missing(sfcperf: Command, tmp_path: 
         ("--license", "CC BY", "SPDX"),
         ("--sign", "gpg:key", "ssh:KEYFILE"),
         ("--sign", "ssh:/nowhere/key", "key file"),
+        ("--deposit", "record.json", "--author"),
+        ("--paper", "10.1109/5.771073", "--deposit"),
     ],
 )
 def test_pack_refuses_before_it_writes(

@@ -10,7 +10,7 @@ from typing import Any
 
 import markdown
 import pytest
-from support.records.claimed_run import CLAIMS
+from support.records.claimed_run import CLAIMS, WITH_CLAIMS
 from support.records.packages import (
     OPTIONS,
     changed,
@@ -25,7 +25,6 @@ from support.records.packages import (
 )
 from support.records.page import Page
 from support.records.runs import workflow_document
-from support.records.shown_run import EIGHT_ROUNDS
 from support.schemas import validator
 
 from sfcperf.analysis.claims.analysis import ClaimsAnalysis
@@ -36,13 +35,6 @@ from sfcperf.results.store import RunFile
 from sfcperf.workflow.load import load_document
 
 RUN = "runs/run-1"
-OF_RUN = replace(EIGHT_ROUNDS, claims=CLAIMS, figures=())
-
-
-@pytest.fixture(scope="module")
-def claimed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of a run with a claim for each verdict; not to be changed."""
-    return packed(tmp_path_factory.mktemp("claimed"), OF_RUN)
 
 
 def test_each_claim_is_listed_and_what_was_not_tested_is_not_counted(claimed: Path) -> None:
@@ -64,7 +56,7 @@ def test_each_claim_is_listed_and_what_was_not_tested_is_not_counted(claimed: Pa
 
 
 def test_claims_that_no_run_tests_are_not_checked(tmp_path: Path) -> None:
-    package = packed(tmp_path, replace(OF_RUN, claims=CLAIMS[-1:]))
+    package = packed(tmp_path, replace(WITH_CLAIMS, claims=CLAIMS[-1:]))
     assert "run-1: spark: not tested" in finding(verify(package), "claims", "not checked")
 
 
@@ -95,7 +87,7 @@ def test_a_last_digit_of_another_library_is_no_edit(claimed: Path, tmp_path: Pat
 
 
 def test_a_document_that_is_missing_is_found(tmp_path: Path) -> None:
-    store = finished_run(tmp_path / "run-1", OF_RUN)
+    store = finished_run(tmp_path / "run-1", WITH_CLAIMS)
     (store.folder / RunFile.CLAIMS).unlink()
     package = pack([store], tmp_path / "p.zip", OPTIONS).path
     assert RunFile.CLAIMS in finding(verify(package), "claims")
@@ -126,8 +118,8 @@ def test_the_readme_has_each_claim_with_the_command_that_checks_it(claimed: Path
 
 def test_a_run_whose_options_removed_a_level_is_as_it_was_run(tmp_path: Path) -> None:
     """The workflow as run has a note that the workflow as given lacks."""
-    store = finished_run(tmp_path / "run-1", replace(OF_RUN, chain_lengths=(0,), claims=()))
-    given = workflow_document(OF_RUN)
+    store = finished_run(tmp_path / "run-1", replace(WITH_CLAIMS, chain_lengths=(0,), claims=()))
+    given = workflow_document(WITH_CLAIMS)
     option = "factors.chain_length=[0]"
     applied = load_document(given, tmp_path, overrides=[option]).document
     store.write_workflow(applied, tmp_path, source=given)
@@ -154,7 +146,7 @@ def test_claims_of_a_package_are_those_of_its_run(
 def test_a_replay_shows_both_verdicts(
     claimed: Path, tmp_path: Path, sfcperf: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here = finished_run(tmp_path / "run-9", replace(OF_RUN, claims=CLAIMS[1:], rounds=5))
+    here = finished_run(tmp_path / "run-9", replace(WITH_CLAIMS, claims=CLAIMS[1:], rounds=5))
     here.write_manifest({**here.manifest(), "state": "done"})
     again = ("replay", claimed, "--trust", "--run", here.folder)
     assert sfcperf(*again, "--claims") in (0, 1)

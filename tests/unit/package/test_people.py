@@ -33,6 +33,20 @@ def test_authors() -> None:
     assert author("Ada <https://orcid.org/0000-0002-1825-0097>").orcid == "0000-0002-1825-0097"
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "family"),
+    [
+        ("Ada Lovelace", "Ada", "Lovelace"),
+        ("Augusta Ada King", "Augusta Ada", "King"),
+        ("van Tu, Nguyen", "Nguyen", "van Tu"),
+        ("Plato", "", "Plato"),
+        (", Ada", ",", "Ada"),
+    ],
+)
+def test_names(name: str, given: str, family: str) -> None:
+    assert (Author(name).given_name, Author(name).family_name) == (given, family)
+
+
 @pytest.mark.parametrize("text", ["", "<0000-0002-1825-0097>", "Ada <ada@example.org>", "A\nB"])
 def test_what_is_no_author(text: str) -> None:
     with pytest.raises(InputError):

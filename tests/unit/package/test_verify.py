@@ -230,6 +230,10 @@ def root(graph: Any) -> Any:
     return next(entity for entity in graph if entity["@id"] == "./")
 
 
+def action(graph: Any) -> Any:
+    return next(entity for entity in graph if entity["@type"] == "CreateAction")
+
+
 def readme(graph: Any) -> Any:
     return next(entity for entity in graph if entity["@id"] == "README.md")
 
@@ -244,6 +248,11 @@ def readme(graph: Any) -> Any:
         (lambda g: root(g).update(hasPart=[]), "not as a part"),
         (lambda g: root(g).update(hasPart=[{"@id": {}}]), "not as a part"),
         (lambda g: root(g).update({"@type": [{}, []]}), "not a Dataset"),
+        (lambda g: root(g).pop("conformsTo"), "wfrun/process"),
+        (lambda g: root(g).update(conformsTo={"@id": "https://example.org"}), "wfrun/process"),
+        (lambda g: root(g).update(conformsTo={"@id": []}), "wfrun/process"),
+        (lambda g: action(g).pop("instrument"), "no SoftwareApplication"),
+        (lambda g: action(g).update(instrument={"@id": "README.md"}), "no SoftwareApplication"),
     ],
 )
 def test_a_crate_that_is_none(

@@ -69,8 +69,34 @@ def pack(
             help="Pack files that the workflow names also if they have more than 16 MiB.",
         ),
     ] = False,
+    with_sfcperf: Annotated[
+        bool,
+        typer.Option(
+            "--with-sfcperf",
+            help="Pack SFCPerf itself: its wheel, and a list of what that needs with hashes, for "
+            "which uv asks the package index.",
+        ),
+    ] = False,
+    deposit: Annotated[
+        Path | None,
+        typer.Option(
+            "--deposit",
+            metavar="FILE",
+            help="Also write metadata for Zenodo, and other archives that run InvenioRDM, as JSON. "
+            "Nothing is sent.",
+        ),
+    ] = None,
+    paper: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--paper",
+            metavar="DOI",
+            help="With --deposit: DOI of a paper that the package supplements. Repeatable.",
+        ),
+    ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace FILE and its signatures.")
+        bool,
+        typer.Option("--overwrite", help="Replace the package, its signatures and its metadata."),
     ] = False,
     results: ResultsOption = RESULTS,
 ) -> None:
@@ -81,6 +107,7 @@ def pack(
     """
     from sfcperf.cli.inputs import open_run
     from sfcperf.cli.terminal.lines import say
+    from sfcperf.package.deposit import deposit as read_deposit
     from sfcperf.package.pack import pack as write_package
     from sfcperf.package.pack_document import PackOptions
     from sfcperf.package.people import author as read_author
@@ -102,13 +129,17 @@ def pack(
         allow_incomplete=allow_incomplete,
         allow_secrets=allow_secrets,
         large_files=large_files,
+        with_sfcperf=with_sfcperf,
         overwrite=overwrite,
     )
+    record = read_deposit(deposit, paper or (), output, options)
     packed = write_package([open_run(run, results) for run in runs], output, options)
     for warning in packed.warnings:
         say(f"note: {warning}")
     if options.license is None:
         say("note: the package has no licence (--license): others may look at it but not use it")
     print(f"package: {packed.path} ({packed.files} files, {packed.bytes / 1e6:.1f} MB unpacked)")
+    if record is not None:
+        print(f"metadata: {record.write(packed.document)}")
     if by is not None:
         print(f"signature: {write_signature(output, by)}")

@@ -1,0 +1,1 @@
+"""What a package has for those who review it, cite it or install its SFCPerf."""
