@@ -92,7 +92,6 @@ class OverRounds(Inference):
         sign = 1.0 if below is None or fmean(below) > 0 else -1.0
         self._values = [sign * value for value in values]
         self._below = ones if below is None else [sign * value for value in below]
-        self._is_ratio = below is not None
         self.estimate = fmean(self._values) / fmean(self._below)
 
     def p_above(self, bound: float) -> float:
