@@ -58,10 +58,11 @@ def ping(chain: Deployment, *more: str) -> bool:
 
 def on_card(lab: OverlayLab, name: str, folder: Path, action: Callable[[], object]) -> list[str]:
     """What tshark reads in the frames that the switch has exchanged with a VM meanwhile: UDP port,
-    SPI/SI, and the addresses of the innermost IP."""
+    SPI/SI, and the addresses of the innermost IP. VMs ask for addresses that they have not used for
+    a while, by ARP."""
     pcap, said = folder / f"{name}.pcap", folder / f"{name}.txt"
     port = f"p{1 + list(lab.vms).index(name)}"
-    argv = ["tcpdump", "-i", port, "-U", "--immediate-mode", "-Z", "root", "-w", str(pcap)]
+    argv = ["tcpdump", "-i", port, "-U", "--immediate-mode", "-Z", "root", "-w", str(pcap), "not arp"]
     capture = lab.switch.spawn(argv, stderr=said)
     try:
         assert eventually(lambda: said.exists() and "listening" in said.read_text())
