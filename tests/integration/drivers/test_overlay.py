@@ -62,7 +62,18 @@ def on_card(lab: OverlayLab, name: str, folder: Path, action: Callable[[], objec
     a while, by ARP."""
     pcap, said = folder / f"{name}.pcap", folder / f"{name}.txt"
     port = f"p{1 + list(lab.vms).index(name)}"
-    argv = ["tcpdump", "-i", port, "-U", "--immediate-mode", "-Z", "root", "-w", str(pcap), "not arp"]
+    argv = [
+        "tcpdump",
+        "-i",
+        port,
+        "-U",
+        "--immediate-mode",
+        "-Z",
+        "root",
+        "-w",
+        str(pcap),
+        "not arp",
+    ]
     capture = lab.switch.spawn(argv, stderr=said)
     try:
         assert eventually(lambda: said.exists() and "listening" in said.read_text())
