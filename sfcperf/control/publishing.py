@@ -37,15 +37,15 @@ def analyse(store: RunStore) -> list[str]:
     if store.telemetry_path.is_file():
         with _noting(problems, store, f"analysis {WHERE_SEEN}"):
             plugins.load("analysis", WHERE_SEEN)({}).analyse(store)
-    entries: list[Mapping[str, Any]] = []
+    document: Mapping[str, Any] = {}
     with _noting(problems, store, "reading which analyses are asked for"):
         document = store.workflow()[0]
-        entries = document.get("analyses", [])
-        if document.get("claims"):
-            entries = [*entries, {"analysis": CLAIMS}]
-    for entry in {each["analysis"]: each for each in entries}.values():
+    if document.get("claims"):
+        with _noting(problems, store, f"analysis {CLAIMS}"):
+            plugins.load("analysis", CLAIMS)({}).analyse(store)
+    for entry in document.get("analyses", []):
         name = entry["analysis"]
-        if name not in (ALWAYS, WHERE_SEEN):
+        if name not in (ALWAYS, WHERE_SEEN, CLAIMS):
             with _noting(problems, store, f"analysis {name}"):
                 plugin = plugins.load("analysis", name)
                 options = {key: value for key, value in entry.items() if key != "analysis"}

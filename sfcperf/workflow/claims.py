@@ -11,8 +11,7 @@ from sfcperf.workflow.document import Findings, choices
 from sfcperf.workflow.document.pointer import Path
 from sfcperf.workflow.model import Claim, Operand, ProbeSpec, Scenario
 from sfcperf.workflow.references import level_text
-
-VARIANT = "variant"
+from sfcperf.workflow.variants import LEVEL
 
 
 def claims_of(values: Sequence[Mapping[str, Any]]) -> tuple[Claim, ...]:
@@ -222,7 +221,7 @@ def _factors(document: Mapping[str, Any]) -> dict[str, Any]:
     variants = document.get("variants")
     return {
         **(factors if isinstance(factors, dict) else {}),
-        VARIANT: list(variants) if isinstance(variants, dict) else [],
+        LEVEL: list(variants) if isinstance(variants, dict) else [],
     }
 
 

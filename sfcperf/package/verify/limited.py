@@ -91,8 +91,10 @@ def verify_copy(copy: PackageCopy, keys: Keys, *, max_bytes: int) -> Verificatio
         check=False,
     )
     # Libraries in C end the process themselves, with another code, when they get no memory.
+    # Python's own lack of memory has that code, so a traceback tells of something else.
+    in_library = done.returncode > 0 and b"Traceback" not in done.stderr
     no_memory = done.returncode == OUT_OF_MEMORY or (
-        done.returncode > 0 and b"memory" in done.stderr.lower()
+        in_library and b"memory" in done.stderr.lower()
     )
     if no_memory and _is_limited():
         raise EnvironmentLacks(
