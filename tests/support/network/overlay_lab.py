@@ -50,8 +50,9 @@ class OverlayLab:
     ) -> None:
         """`cards`: the XDP that network cards take."""
         self._lab = lab
-        self.switch = lab.host("switch")
-        ip("-n", space(self.switch), "link", "add", "br0", "type", "bridge")
+        self.switch = _silent(lab.host("switch"))
+        bridge = ("link", "add", "br0", "type", "bridge", "mcast_snooping", "0")
+        ip("-n", space(self.switch), *bridge)
         ip("-n", space(self.switch), "link", "set", "br0", "up")
         self.vms: dict[str, NamespaceHost] = {}
         self.guests: dict[str, Guest] = {}
@@ -105,10 +106,7 @@ class OverlayLab:
 
     def _plug(self, name: str, port: str, mtu: int) -> str:
         """Make a VM. Its card has the address that an image may have given it."""
-        vm = self._lab.host(name)
-        # By its own timer, the kernel looks for routers of IPv6, which the switch would drop.
-        off = "net.ipv6.conf.default.disable_ipv6=1"
-        vm.run(["sysctl", "-q", "-w", off], timeout_s=10)
+        vm = _silent(self._lab.host(name))
         card, _ = self._lab.join((vm, CARD), (self.switch, port))
         ip("-n", space(self.switch), "link", "set", port, "mtu", str(mtu), "master", "br0")
         ip("-n", space(vm), "address", "add", f"198.18.0.{len(self.vms) + 1}/24", "dev", CARD)
@@ -136,6 +134,14 @@ class OverlayLab:
         ]
         text = "\n".join(lines).encode()
         self.switch.run(["nft", "-f", "-"], timeout_s=10, stdin=text)
+
+
+def _silent(host: NamespaceHost) -> NamespaceHost:
+    """`host`, whose kernel looks for no routers of IPv6, as it would by its own timer: between the
+    packets that a test expects."""
+    off = "net.ipv6.conf.default.disable_ipv6=1"
+    host.run(["sysctl", "-q", "-w", off], timeout_s=10)
+    return host
 
 
 def prove_shown(deployed: OverlayDeployment, made: Deployment, folder: Path) -> TraversalProof:
