@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sdnmon import channel_link
 from sfcperf.dataplane.sdnmon.bpf_file_system import BpfFileSystem
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Conversation, Process
@@ -27,15 +29,19 @@ class ControlledSwitch:
     """A switch that an SDN-Mon agent connects to a further controller, until `close`. Monitoring
     ends with this process, also if it is killed."""
 
-    def __init__(self, switch: Switch, outputs: Path) -> None:
-        """Start the controller and the agent. `outputs`: a folder for what the agent prints. Raises
-        MeasurementError."""
+    def __init__(self, switch: Switch, outputs: Path, link_rate_bps: int | None = None) -> None:
+        """Start the controller and the agent. `outputs`: a folder for what the agent prints;
+        `link_rate_bps`: rate of the link between the two, None for that of the loopback interface.
+        Raises MeasurementError."""
         self._switch = switch
+        self._link = ExitStack()
         self._process: Process | None = None
         self._controller: Conversation | None = None
         self._pins = BpfFileSystem()
         try:
             self._controller = switch.host.converse([sys.executable, "-m", _MODULE])
+            if link_rate_bps is not None:
+                self._link.enter_context(channel_link.limited(switch.host, link_rate_bps))
             self._start_agent(outputs, self.ask("listen")["address"])
         except BaseException:
             self.close()
@@ -70,9 +76,10 @@ class ControlledSwitch:
         return answer
 
     def close(self) -> None:
-        """Stop the agent, then the controller, and close the BPF file system; call it once."""
+        """Stop the agent, then the controller, and undo what else was done; call it once."""
         if self._process is not None:
             self._process.stop(grace_s=_GRACE_S)
         if self._controller is not None:
             self._controller.close()
+        self._link.close()
         self._pins.close()

@@ -13,6 +13,7 @@ from sfcperf.active.pktgen import MOST_FLOWS, USUAL_PORT
 from sfcperf.dataplane import binaries
 from sfcperf.dataplane.sdnmon.controlled_switch import AGENT, ControlledSwitch
 from sfcperf.dataplane.sdnmon.controller.requirements import requirement
+from sfcperf.environment import tools
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema, port
@@ -55,14 +56,24 @@ class SdnMonQuery(Probe):
             "pause_s": number("Pause before each query, seconds.", (0, 60), default=0.2),
             "buffers": flag("Whether replies contain the counter buffers.", default=True),
             "port": port("Destination port of the flows.", default=USUAL_PORT),
+            "link_rate_bps": integer(
+                "Rate of the link between agent and controller, bit/s, whose packets have at most "
+                "1500 bytes. Default: the loopback interface, without a limit.",
+                (1_000_000, 100_000_000_000),
+            ),
         }
     )
     _switch: ControlledSwitch | None = None
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Require the compiled agent and the Python package os-ken, which is the controller."""
-        return [binaries.requirement(AGENT), requirement()]
+        """Require the compiled agent, the Python package os-ken, which is the controller, and `tc`,
+        which limits the link."""
+        return [
+            binaries.requirement(AGENT),
+            requirement(),
+            tools.tool("tc", "iproute2", ["tc", "-V"]),
+        ]
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
@@ -96,7 +107,7 @@ class SdnMonQuery(Probe):
                 hint="use the data plane `ovs` of the local driver",
             )
         parameters = self.parameters
-        self._switch = ControlledSwitch(switches[0], raw_dir)
+        self._switch = ControlledSwitch(switches[0], raw_dir, parameters.get("link_rate_bps"))
         # Ratio 0: no flow is sampled, so that the table has only the entries that are added.
         self._switch.ask("begin", ratio=0.0, capacity=max(parameters["entries"], 1))
         ends = {"source": deployment.client.address, "destination": deployment.server.address}

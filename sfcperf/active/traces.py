@@ -14,8 +14,9 @@ from sfcperf.vnfs.sfcmon.chunks import Chunk, chunk_of_files, synthetic_chunk
 
 
 def trace_parameters(trace: str) -> Mapping[str, Any]:
-    """Return the schemas of the parameters `trace` (absent: synthetic traces) and `seed`. The
-    description of the parameter `trace` begins with the words in the argument `trace`."""
+    """Return the schemas of the parameters `trace` (absent: synthetic traces), `seed` and
+    `packets_per_minute`. The description of the parameter `trace` begins with the words in the
+    argument `trace`."""
     return {
         "trace": {
             "type": "string",
@@ -26,6 +27,11 @@ def trace_parameters(trace: str) -> Mapping[str, Any]:
             "Seed of the first round's synthetic trace; each further round uses the next seed.",
             (0, 2**32),
             default=1,
+        ),
+        "packets_per_minute": integer(
+            "Mean packet rate of synthetic traces. A minute takes 44 bytes of disk per packet.",
+            (1, 1_000_000_000),
+            default=10_000_000,
         ),
     }
 
@@ -61,4 +67,9 @@ class TraceProbe(Probe):
         if "trace" in parameters:
             self._chunk = chunk_of_files(parameters["trace"], number)
         else:
-            self._chunk = synthetic_chunk(parameters["seed"], parameters[self.trace_length], number)
+            self._chunk = synthetic_chunk(
+                parameters["seed"],
+                parameters[self.trace_length],
+                parameters["packets_per_minute"],
+                number,
+            )

@@ -61,6 +61,12 @@ class PptmonMonitor(Monitor):
                 "room; use it for slow traffic only.",
                 (0, 3_600_000),
             ),
+            "choice": choice(
+                "Which packet of a period is sampled: one at `random`, or, as in the paper, the "
+                "`first`, which is often the slowest of a burst.",
+                ["random", "first"],
+                default="random",
+            ),
             "format": choice(
                 "Format of samples in packets: that of RFC 6994 and RFC 9868, or that of the "
                 "paper. For Linux's connection tracking, the paper's trailer behind UDP makes the "

@@ -81,7 +81,8 @@ class Placement:
             options += ["--period-ms", f"{parameters['period_ms']:g}"]
         else:
             options += ["--rate", f"{parameters.get('rate_hz', 1):g}"]
-        options += ["--format", parameters["format"], "--carrier", parameters["carrier"]]
+        for name in ("choice", "format", "carrier"):
+            options += [f"--{name}", parameters[name]]
         options += ["--metrics", ",".join(parameters["metrics"])]
         expression = self._filter(parameters.get("filter", {}))
         return [*options, "--filter", expression] if expression else options

@@ -28,12 +28,12 @@ class Chunk:
     """What identifies the trace: how to make it again, or digest and size of the file."""
 
 
-def synthetic_chunk(seed: int, duration_s: float, number: int) -> Chunk:
+def synthetic_chunk(seed: int, duration_s: float, packets_per_minute: int, number: int) -> Chunk:
     """Chunk `number`, from 1: the trace of `sfcperf sfcmon generate-trace` with the seed
     `seed + number - 1`. Raises MeasurementError if there is no room for it."""
     from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
-    trace = SyntheticTrace(seed + number - 1, duration_s)
+    trace = SyntheticTrace(seed + number - 1, duration_s, packets_per_minute)
     return Chunk(_generated(trace), {"synthetic_trace": asdict(trace)})
 
 

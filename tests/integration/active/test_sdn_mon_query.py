@@ -18,6 +18,7 @@ from sfcperf.dataplane.sdnmon.controller.flows import key_of, layout_of
 from sfcperf.dataplane.sdnmon.controller.questions import FIELDS, FIRST_PORT, PORTS, udp_keys
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import CannotBeMeasured, InputError
+from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
 
 pytestmark = pytest.mark.root
@@ -75,6 +76,27 @@ def test_it_measures_again(chain: Deployment, tmp_path: Path) -> None:
             probe.measure(chain, tmp_path)
         finally:
             probe.cleanup()
+
+
+def test_a_slow_link(chain: Deployment, tmp_path: Path) -> None:
+    """Entries have at least their keys, 13 bytes, and counters, which a link carries no faster than
+    its rate; afterwards the loopback interface is as it was."""
+    host = chain.switches["sff@node1"].host
+    before = loopback(host)
+    entries, rate_bps = 4000, 10_000_000
+    probe = made(SdnMonQuery, entries=entries, queries=1, pause_s=0, link_rate_bps=rate_bps)
+    try:
+        probe.prepare(chain, tmp_path)
+        found = probe.measure(chain, tmp_path)
+    finally:
+        probe.cleanup()
+    assert found.series["query_ms"][0] > 8e3 * entries * (13 + 16) / rate_bps
+    assert loopback(host) == before
+
+
+def loopback(host: Host) -> str:
+    """MTU and queue of a host's loopback interface."""
+    return host.run(["ip", "-o", "link", "show", "lo"], timeout_s=5).text
 
 
 @pytest.mark.parametrize("driver", ["ebpf"], indirect=True)

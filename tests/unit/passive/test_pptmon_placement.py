@@ -13,7 +13,7 @@ from support.pptmon.chain import chain, function
 from sfcperf.errors import MeasurementError
 from sfcperf.passive.pptmon_placement import Placement, place
 
-PARAMETERS = {"format": "rfc", "carrier": "auto", "metrics": ["time"]}
+PARAMETERS = {"choice": "random", "format": "rfc", "carrier": "auto", "metrics": ["time"]}
 
 
 def told(placements: list[Placement]) -> list[tuple[str, str, str, str]]:
@@ -33,8 +33,8 @@ def test_three_routers_forward() -> None:
     ]
     assert options(placements[1]) == "--mode transit --vnf-id 2 --ingress eth0 --egress eth1"
     assert options(placements[2], metrics=["time", "delay"]) == (
-        "--mode source --vnf-id 1 --ingress eth0 --egress eth1 --rate 1 --format rfc "
-        "--carrier auto --metrics time,delay"
+        "--mode source --vnf-id 1 --ingress eth0 --egress eth1 --rate 1 --choice random "
+        "--format rfc --carrier auto --metrics time,delay"
     )
 
 

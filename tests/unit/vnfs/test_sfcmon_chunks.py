@@ -21,6 +21,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+RATE = 60_000
+"""Packets per minute."""
+
+
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -54,19 +58,19 @@ def test_no_file_for_a_round(folder: Path, pattern: str, number: int) -> None:
 
 
 def test_a_synthetic_chunk_is_a_trace_of_generate_trace() -> None:
-    chunk = synthetic_chunk(seed=5, duration_s=0.3, number=3)
+    chunk = synthetic_chunk(seed=5, duration_s=0.3, packets_per_minute=60_000, number=3)
     assert chunk.facts["synthetic_trace"]["seed"] == 7
-    assert chunk.source.read_bytes() == b"".join(SyntheticTrace(7, 0.3).pcap())
+    assert chunk.source.read_bytes() == b"".join(SyntheticTrace(7, 0.3, 60_000).pcap())
 
 
 def test_one_synthetic_chunk_is_kept_and_has_no_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    kept = synthetic_chunk(1, 0.1, 1).source.stat()
+    kept = synthetic_chunk(1, 0.1, RATE, 1).source.stat()
     opened = open_files()
-    assert synthetic_chunk(1, 0.1, 1).source.stat() == kept
-    synthetic_chunk(1, 0.1, 2)
+    assert synthetic_chunk(1, 0.1, RATE, 1).source.stat() == kept
+    synthetic_chunk(1, 0.1, RATE, 2)
     assert open_files() == opened
     assert not list(tmp_path.iterdir())
 
@@ -75,6 +79,6 @@ def test_no_room_for_a_synthetic_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even root can make a file in /proc."""
     monkeypatch.setattr(tempfile, "tempdir", "/proc")
     with pytest.raises(MeasurementError) as caught:
-        synthetic_chunk(9, 0.1, 1)
+        synthetic_chunk(9, 0.1, RATE, 1)
     assert "the synthetic trace cannot be written" in caught.value.message
     assert caught.value.where == "/proc"

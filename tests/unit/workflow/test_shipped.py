@@ -49,9 +49,10 @@ def test_it_loads_and_its_kept_document_is_the_same(file: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "preset"), PRESETS, ids=named)
-def test_each_preset_loads_and_is_shorter(file: Path, preset: str) -> None:
-    short = load_workflow(file, overrides=(f"preset={preset}",))
-    assert plans.workflow_s(short) < plans.workflow_s(load_workflow(file))
+def test_each_preset_loads_and_the_short_one_is_shorter(file: Path, preset: str) -> None:
+    chosen = load_workflow(file, overrides=(f"preset={preset}",))
+    whole_s = plans.workflow_s(load_workflow(file))
+    assert preset != "short" or plans.workflow_s(chosen) < whole_s
 
 
 @pytest.mark.parametrize("file", FILES, ids=named)
@@ -125,7 +126,11 @@ SLOW = {"rate_bps": 500_000, "duration_s": 20}
 PAPERS: dict[str, dict[str, Any]] = {
     # Without its check sequence, a frame has the paper's 1334 bytes.
     "sfcperf-fig8": {
-        "factors": {"topology": ["T1", "T2", "T3"], "chain_length": list(range(11))},
+        "factors": {
+            "topology": [{"name": name} for name in ("T1", "T2", "T3")],
+            "chain_length": [0, 1, 2, 3, 4, 6, 8, 9, 10],
+        },
+        "vnfs": {"fwd": {"resources": {"vcpus": 1}, "knobs": {"engine": "userspace"}}},
         "probes": [{}, {}, {"name": "throughput", "frame_bytes": 1334 + 4}],
         "design": {"confidence": 0.95},
         "figures": [{"name": "fig8a"}, {"name": "fig8b"}, {"name": "fig8c"}],
@@ -184,6 +189,7 @@ CHAINS: dict[str, dict[str, list[str]]] = {
     "sfcperf-fig9": {
         "forwarder": ["forwarder"],
         "SFC-proxy": ["router"],
+        "SFC-proxy-in-VNF": ["program"],
         "firewall": ["nsh_firewall"],
         "forwarder-userspace": ["forwarder"],
         "IDS": ["ids"],
