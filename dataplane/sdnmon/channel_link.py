@@ -10,8 +10,9 @@ from sfcperf.hosts.base import Host
 
 _MTU, _USUAL_MTU = 1500, 65536
 """Of Ethernet, and of a loopback interface."""
-_BURST_BYTES = 2 * (_MTU + 14)
-_QUEUE_MS = 50
+_BURST_S = 0.001
+_QUEUE_MS = 1000
+"""Long enough for a reply of a million entries: what fills it waits, as in the queue of a NIC."""
 _TIMEOUT_S = 5.0
 
 
@@ -19,17 +20,22 @@ _TIMEOUT_S = 5.0
 def limited(host: Host, rate_bps: int) -> Iterator[None]:
     """Make the host's loopback interface as slow as a link of `rate_bps`, with its packet size,
     for the time of the context. It has no delay of its own. Raises MeasurementError."""
-    bucket = ["tbf", "rate", f"{rate_bps}bit", "burst", f"{_BURST_BYTES}b"]
+    burst = max(2 * (_MTU + 14), round(rate_bps * _BURST_S / 8))
+    bucket = ["tbf", "rate", f"{rate_bps}bit", "burst", f"{burst}b", "latency", f"{_QUEUE_MS}ms"]
     try:
         _run(host, "ip", "link", "set", "lo", "mtu", str(_MTU))
-        _run(host, "tc", "qdisc", "add", "dev", "lo", "root", *bucket, "latency", f"{_QUEUE_MS}ms")
+        _run(host, "tc", "qdisc", "replace", "dev", "lo", "root", *bucket)
         yield
-    finally:
-        # An error here would hide the first one, and the interface goes with its namespace.
-        with suppress(MeasurementError):
-            _run(host, "tc", "qdisc", "delete", "dev", "lo", "root")
-        with suppress(MeasurementError):
-            _run(host, "ip", "link", "set", "lo", "mtu", str(_USUAL_MTU))
+    except BaseException:
+        with suppress(MeasurementError):  # it would hide the first error
+            _undo(host)
+        raise
+    _undo(host)
+
+
+def _undo(host: Host) -> None:
+    _run(host, "tc", "qdisc", "delete", "dev", "lo", "root")
+    _run(host, "ip", "link", "set", "lo", "mtu", str(_USUAL_MTU))
 
 
 def _run(host: Host, *argv: str) -> None:

@@ -29,6 +29,11 @@ _METRICS = (
         better="lower", primary=True,
     ),
     Metric("query_max_ms", "ms", "the slowest of the queries", better="lower"),
+    Metric(
+        "query_bytes", "B",
+        "what crosses the link between agent and controller, with headers, median of the queries",
+        better="lower",
+    ),
     Metric("packets", "1", "packets of all entries at the last query"),
 )  # fmt: skip
 
@@ -59,7 +64,7 @@ class SdnMonQuery(Probe):
             "link_rate_bps": integer(
                 "Rate of the link between agent and controller, bit/s, whose packets have at most "
                 "1500 bytes. Default: the loopback interface, without a limit.",
-                (1_000_000, 100_000_000_000),
+                (1_000_000, 10_000_000_000),
             ),
         }
     )
@@ -117,17 +122,24 @@ class SdnMonQuery(Probe):
         """Query the switch `queries` times. Raises MeasurementError for a reply that lacks
         entries."""
         assert self._switch is not None, "prepare comes first"
-        parameters, times_ms, packets = self.parameters, [], 0
+        parameters, times_ms, sizes, packets = self.parameters, [], [], 0
         for _ in range(parameters["queries"]):
             time.sleep(parameters["pause_s"])
+            before = self._switch.channel_bytes()
             reply = self._switch.ask("query", buffers=parameters["buffers"])
+            sizes.append(self._switch.channel_bytes() - before)
             if reply["entries"] != parameters["entries"]:
                 raise MeasurementError(
                     f"the reply has {reply['entries']} of {parameters['entries']} entries"
                 )
             times_ms.append(reply["ms"])
             packets = reply["packets"]
-        values = {"query_ms": median(times_ms), "query_max_ms": max(times_ms), "packets": packets}
+        values = {
+            "query_ms": median(times_ms),
+            "query_max_ms": max(times_ms),
+            "query_bytes": median(sizes),
+            "packets": packets,
+        }
         return ProbeResult(samples(_METRICS, values), series={"query_ms": times_ms})
 
     def cleanup(self) -> None:

@@ -25,6 +25,8 @@ _WHOLE = 0.99
 _SECOND_TAKES_S = 0.04
 """Estimated time to simulate a second of a synthetic trace, plus a sixth of the time to generate
 it, because the six trials of a round share a trace in the workflow sfcmon-fig3; for plans only."""
+_USUAL_PACKETS_PER_MINUTE = 10_000_000
+"""Of the trace of that second."""
 _FILE_TAKES_S = 5.0
 """Estimated time to simulate a file, whose length is not known before it is read; for plans
 only."""
@@ -103,7 +105,8 @@ class SfcmonSimulation(TraceProbe):
         not read before a run."""
         if "trace" in parameters:
             return _FILE_TAKES_S
-        return float(parameters["duration_s"] * _SECOND_TAKES_S)
+        usual = parameters["packets_per_minute"] / _USUAL_PACKETS_PER_MINUTE
+        return float(parameters["duration_s"] * usual * _SECOND_TAKES_S)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Simulate SFCMon on the chunk, and give the means over its whole windows. Raises

@@ -47,7 +47,9 @@ def by_label(plot: Plot) -> Mapping[str, Sequence[Published]]:
 def _published(plot: Plot, claim: Claim) -> Published | None:
     """Return the published value of a claim; None if it is no number, or not of this figure."""
     operand, value = claim.of, claim.published
-    if operand is None or claim.to or operand.slope or operand.minus or isinstance(value, str):
+    if operand is None or claim.to or isinstance(value, str):
+        return None
+    if operand.slope or operand.minus or operand.over:
         return None
     chosen = [
         (number, point)

@@ -51,6 +51,8 @@ def _operand_text(operand: Operand) -> str:
         text = f"slope of {text} against {operand.slope}"
     if operand.at:
         text += f" at {_levels_text(operand.at)}"
+    if operand.over is not None:
+        return f"{text} over that at {_levels_text(operand.over)}"
     return text if operand.minus is None else f"{text} minus that at {_levels_text(operand.minus)}"
 
 

@@ -13,6 +13,9 @@ from sfcperf.workflow.model import Claim, Operand, ProbeSpec, Scenario
 from sfcperf.workflow.references import level_text
 from sfcperf.workflow.variants import LEVEL
 
+_LEVELS = ("at", "minus", "over")
+"""Keys of an operand that choose levels."""
+
 
 def claims_of(values: Sequence[Mapping[str, Any]]) -> tuple[Claim, ...]:
     """Build the claims of a section that fits the schema. Nothing else is checked."""
@@ -121,7 +124,12 @@ class _Check:
         ]
         named += [(("order", n), each) for n, each in enumerate(self.value.get("order", []))]
         units = [self._operand(at, each) for at, each in named]
-        has_unit = "quantity" in self.value and len(named) == 1 and not quantity.get("r_squared")
+        has_unit = (
+            "quantity" in self.value
+            and len(named) == 1
+            and not quantity.get("r_squared")
+            and "over" not in quantity["of"]
+        )
         if has_unit and units[0] is not None:
             self._unit(units[0])
         elif not has_unit and "unit" in self.value:
@@ -136,14 +144,14 @@ class _Check:
 
     def _operand(self, at: Path, value: Mapping[str, Any]) -> str | None:
         """Check an operand; return the unit of its metric, None if that is unknown."""
-        for key in ("at", "minus"):
+        for key in _LEVELS:
             for factor, chosen in value.get(key, {}).items():
                 self._levels((*at, key, factor), factor, _listed(chosen))
-        slope = value.get("slope")
-        if slope is not None:
-            self._slope((*at, "slope"), slope)
-            if "minus" in value:
-                self.report((*at, "minus"), "a slope is not taken of a difference")
+        if "slope" in value:
+            self._slope((*at, "slope"), value["slope"])
+        one_of = [key for key in ("slope", "minus", "over") if key in value]
+        if len(one_of) > 1:
+            self.report((*at, one_of[1]), f"it has {one_of[0]!r} already", "one of the two")
         probes = {probe.label: probe for each in self.scenarios for probe in each.probes}
         probe = probes.get(value["probe"])
         if probe is None:
@@ -203,7 +211,7 @@ def _claim(value: Mapping[str, Any]) -> Claim:
 
 
 def _operand(value: Mapping[str, Any]) -> Operand:
-    chosen = {key: _texts(value[key]) for key in ("at", "minus") if key in value}
+    chosen = {key: _texts(value[key]) for key in _LEVELS if key in value}
     return Operand(**{**value, **chosen})
 
 
@@ -239,7 +247,7 @@ def _levels_within(value: Any) -> list[tuple[str, str]]:
         return []
     pairs = [
         (factor, level_text(level))
-        for key in ("at", "minus")
+        for key in _LEVELS
         if isinstance(value.get(key), dict)
         for factor, chosen in value[key].items()
         for level in _listed(chosen)

@@ -369,7 +369,7 @@ class FigureSpec:
 @dataclass(frozen=True)
 class Operand:
     """A value that each round gives for a claim: the mean of a metric over scenarios, a difference
-    of two means, or a slope."""
+    or a ratio of two means, or a slope."""
 
     probe: str
     """Label of the probe."""
@@ -381,6 +381,8 @@ class Operand:
     """Factor -> texts of the levels whose scenarios are averaged."""
     minus: Mapping[str, tuple[str, ...]] | None = None
     """Levels whose mean is subtracted; factors that it lacks have those of `at`."""
+    over: Mapping[str, tuple[str, ...]] | None = None
+    """Levels by whose mean it is divided in each round, in the same way."""
     slope: str | None = None
     """Factor against which the metric's slope is taken; None: its mean."""
 

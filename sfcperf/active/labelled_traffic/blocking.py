@@ -20,6 +20,8 @@ from sfcperf.traffic.agreement import matthews
 from sfcperf.traffic.labels import BENIGN
 
 _NS_PER_MS = 1e6
+SHORT_NS = 2_000_000_000
+"""Flows that last less are short: the window of the IDS in the SFCPerf paper."""
 
 
 class PacketFate(NamedTuple):
@@ -58,6 +60,9 @@ class BlockingCounts:
     """Hit flows of which no packet passed after the first that was stopped."""
     flows_stopped_at_once: int = 0
     """Hit flows whose first packet was stopped: a rule was there before them."""
+    short_flows: int = 0
+    """Flows between whose first and last packet less than `short_ns` went by."""
+    short_flows_hit: int = 0
     times_to_block_ms: list[float] = field(default_factory=list)
     """Time to block of each hit flow whose first packet passed, in the order in which the flows
     were hit. It is the time from the sending of the flow's first packet to that of the first packet
@@ -93,13 +98,16 @@ class _Flow:
 
     first_ns: int
     first_passed: bool
+    last_ns: int = 0
     stopped_ns: int | None = None
     passed_again: bool = False
 
 
-def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
+def blocked_by_label(
+    fates: Iterable[PacketFate], short_ns: int = SHORT_NS
+) -> dict[str, BlockingCounts]:
     """Count by label what was blocked. The fates must be in the order in which the packets were
-    sent."""
+    sent. `short_ns`: flows that last less are short."""
     found: defaultdict[str, BlockingCounts] = defaultdict(BlockingCounts)
     flows: dict[tuple[Hashable, str], _Flow] = {}
     for fate in fates:
@@ -107,6 +115,7 @@ def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
         blocked.packets += fate.counts
         blocked.bytes += fate.counts * fate.size_bytes
         flow = flows.setdefault((fate.flow, fate.label), _Flow(fate.sent_ns, fate.passed))
+        flow.last_ns = fate.sent_ns
         if fate.passed:
             blocked.bytes_passed += fate.counts * fate.size_bytes
             flow.passed_again |= fate.counts and flow.stopped_ns is not None
@@ -118,16 +127,19 @@ def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
     # not hit have no time, so their place does not matter.
     in_order = sorted(flows.items(), key=lambda item: item[1].stopped_ns or 0)
     for (_, label), flow in in_order:
-        _count(found[label], flow)
+        _count(found[label], flow, short_ns)
     return dict(found)
 
 
-def _count(blocked: BlockingCounts, flow: _Flow) -> None:
+def _count(blocked: BlockingCounts, flow: _Flow, short_ns: int) -> None:
     """Add a flow, of which all packets have been seen, to the counts of its label."""
+    is_short = flow.last_ns - flow.first_ns < short_ns
     blocked.flows += 1
+    blocked.short_flows += is_short
     if flow.stopped_ns is None:
         return
     blocked.flows_hit += 1
+    blocked.short_flows_hit += is_short
     blocked.flows_cut_off += not flow.passed_again
     if not flow.first_passed:
         blocked.flows_stopped_at_once += 1
@@ -153,6 +165,10 @@ def measures(by_label: Mapping[str, BlockingCounts]) -> dict[str, float | None]:
         "attack_bytes_passed_ratio": _ratio(bad.bytes_passed, bad.bytes),
         "benign_packets_lost_ratio": good.packets_stopped_ratio,
         "recall": bad.flows_hit_ratio,
+        "short_flow_recall": _ratio(bad.short_flows_hit, bad.short_flows),
+        "long_flow_recall": _ratio(
+            bad.flows_hit - bad.short_flows_hit, bad.flows - bad.short_flows
+        ),
         "fpr": good.flows_hit_ratio,
         "mcc": _mcc(bad, good),
         "time_to_block_ms": bad.time_to_block_ms,

@@ -31,6 +31,7 @@ _CROSSED = 0.99
 _BY_RULES = "dropped_by_"
 """First part of the names of counters of packets that a rule of a function dropped."""
 _WHILE_FAILED = "dropped_while_failed"
+_NS_PER_S = 1e9
 
 _METRICS = (
     Metric(
@@ -53,6 +54,12 @@ _METRICS = (
         "recall", "1", "share of the attack flows that were hit",
         better="higher", out_of="attack_flows",
     ),
+    Metric(
+        "short_flow_recall", "1",
+        "share of the attack flows that were hit, of those that last less than `short_flow_s`",
+        better="higher", out_of="short_attack_flows",
+    ),
+    Metric("long_flow_recall", "1", "the same of the other attack flows", better="higher"),
     Metric(
         "fpr", "1", "share of the benign flows that were hit", better="lower",
         out_of="benign_flows",
@@ -114,6 +121,9 @@ class LabelledTraffic(ReplayProbe):
                 (0, 0.99),
                 default=0.2,
             ),
+            "short_flow_s": number(
+                "Flows that last less are short, seconds; at `speed`.", (0, 3600), default=2
+            ),
             "speed": number("1: as captured; 2: twice as fast.", (0.01, 100), default=1),
             "loss_tolerance": number(
                 "The trial is untrusted if more than this share of the packets was lost without a "
@@ -164,7 +174,8 @@ class LabelledTraffic(ReplayProbe):
         if not found.sent:
             raise MeasurementError("no packet of the trace left the client")
         lost = max(0, found.sent - found.arrived - by_rules)
-        by_label = blocked_by_label(found.fates)
+        short_ns = round(self.parameters["short_flow_s"] * _NS_PER_S)
+        by_label = blocked_by_label(found.fates, short_ns)
         doubts += self._doubts(found, lost)
         if deployment.functions and received < _CROSSED * found.sent:
             doubts.append(
@@ -253,6 +264,7 @@ def _packet_and_flow_counts(by_label: Mapping[str, BlockingCounts]) -> dict[str,
         "attack_packets": bad.packets,
         "benign_packets": good.packets,
         "attack_flows": bad.flows,
+        "short_attack_flows": bad.short_flows,
         "benign_flows": good.flows,
         "true_positive_flows": bad.flows_hit,
         "false_negative_flows": bad.flows - bad.flows_hit,

@@ -97,8 +97,9 @@ def claim_row(verdict: ClaimVerdict) -> dict[str, Any]:
     """Return a claim with its verdict as claims.json has it."""
     claim = verdict.claim
     found = {key: value for key, value in asdict(verdict).items() if key != "claim"}
-    is_ratio = claim.to is not None or claim.r_squared or bool(claim.order)
+    of = claim.of
+    is_ratio = claim.to is not None or claim.r_squared or (of is not None and of.over is not None)
     kind = "order" if claim.order else "ratio" if is_ratio else "value"
-    per = claim.of.slope if claim.of is not None and kind == "value" else None
+    per = of.slope if of is not None and kind == "value" else None
     shown = {key: getattr(claim, key) for key in _SHOWN}
     return {**shown, "kind": kind, "per": per or "", **found}

@@ -42,7 +42,8 @@ class RoundValues:
 
     def of(self, operand: Operand) -> ByRound:
         """Return round -> value of the operand, of the rounds in which all that it needs is valid:
-        in the metric's unit, of a slope per unit of the factor. Raises NotMeasured."""
+        in the metric's unit, of a slope per unit of the factor, of `over` without unit. Raises
+        NotMeasured."""
         if operand.slope is not None:
             points = self.points(operand)
             weights = _slope_weights(points.x)
@@ -51,10 +52,16 @@ class RoundValues:
                 for number, values in points.y.items()
             }
         values = self._mean(operand, operand.at)
-        if operand.minus is None:
+        other = operand.over if operand.minus is None else operand.minus
+        if other is None:
             return values
-        less = self._mean(operand, {**operand.at, **operand.minus})
-        return {n: values[n] - less[n] for n in values if n in less}
+        others = self._mean(operand, {**operand.at, **other})
+        both = [number for number in values if number in others]
+        if operand.minus is not None:
+            return {n: values[n] - others[n] for n in both}
+        if not all(others[n] for n in both):
+            raise NotMeasured(f"{operand.metric} is 0 at the levels of `over`, in a round or more")
+        return {n: values[n] / others[n] for n in both}
 
     def points(self, operand: Operand) -> Points:
         """Return the points through which the line of an operand with `slope` goes. Raises

@@ -76,6 +76,10 @@ def test_flows_and_times(fates: list[PacketFate]) -> None:
     assert found["recall"] == share(len(hit), len(bad))
     assert found["fpr"] == share(sum(any(not f.passed for f in flow) for flow in good), len(good))
     assert found["attack_flows_blocked_ratio"] == share(len(cut), len(bad))
+    short = [flow for flow in bad if flow[-1].sent_ns - flow[0].sent_ns < 2e9]
+    assert found["short_flow_recall"] == share(sum(flow in hit for flow in short), len(short))
+    long = [flow for flow in bad if flow not in short]
+    assert found["long_flow_recall"] == share(sum(flow in hit for flow in long), len(long))
     times = [
         (flow[first_stopped(flow)].sent_ns - flow[0].sent_ns) / 1e6
         for flow in hit

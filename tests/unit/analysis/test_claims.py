@@ -66,6 +66,12 @@ def test_quantities(run: RunStore) -> None:
     assert ratio.estimate == pytest.approx(1.1, abs=0.01)
     less = Operand("ping", "rtt_us", at={"length": ("3",)}, minus={"length": ("0",)})
     assert verdict_on(run, of=less, above=0.0).estimate == pytest.approx(15, abs=0.2)
+    shares = [
+        Operand("ping", "rtt_us", at={"length": (n,), "topology": ("T1",)}, over={"length": ("0",)})
+        for n in ("1", "3")
+    ]
+    assert verdict_on(run, of=shares[1], above=1.0).estimate == pytest.approx(1.15, abs=0.01)
+    assert verdict_on(run, order=tuple(shares)).verdict == "agrees"
     slope = verdict_on(run, of=at("length", topology="T1"), above=0.0)
     assert slope.estimate == pytest.approx(5, abs=0.1)
     assert slope.rounds == ROUNDS

@@ -210,6 +210,7 @@ _OPERANDS = st.fixed_dictionaries(
     optional={
         "at": _LEVELS,
         "minus": _LEVELS,
+        "over": _LEVELS,
         "slope": st.sampled_from(("chain_length", "topology", "x")),
         "monitor": st.sampled_from(("fwd-1", "x")),
     },

@@ -79,6 +79,7 @@ def test_a_value_is_of_a_point_or_of_a_series(plot: Plot) -> None:
         claim("ratio", operand(), quantity={"of": operand(topology="T1"), "to": operand()}),
         claim("slope", {**operand(topology="T1"), "slope": "chain_length"}),
         claim("minus", {**operand(chain_length=1), "minus": {"chain_length": 0}}),
+        claim("over", {**operand(chain_length=1), "over": {"chain_length": 0}}),
         claim("all", operand()),
         claim("two of three", operand(topology="T1", chain_length=[0, 1])),
         claim("a level of another preset", operand(topology="T1", chain_length=[0, 9])),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from sfcperf.package.verify import verify
-from sfcperf.playbooks.papers.experiments import PAPERS, experiments
+from sfcperf.playbooks.papers.experiments import PAPERS, Paper, experiments
 from sfcperf.playbooks.papers.kept import MAX_ALL_BYTES, MAX_BYTES
 from sfcperf.playbooks.papers.pages import made_pages
+from sfcperf.playbooks.papers.state import state_of
 
 TREE = Path(__file__).resolve().parents[3]
 PACKAGES = TREE / "results" / "papers"
@@ -42,3 +44,13 @@ def test_the_pages_show_what_is_kept() -> None:
     """`make papers-docs` writes them."""
     made = made_pages(experiments(TREE / "workflows"), PACKAGES, TREE)
     assert [page.name for page, text in made.items() if page.read_text() != text] == []
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: str(paper.prefix))
+def test_each_contradiction_is_explained(paper: Paper) -> None:
+    found = [each for each in experiments(TREE / "workflows") if each.paper == paper]
+    rows = [row for each in found for row in state_of(each, PACKAGES).rows]
+    text = (TREE / "docs" / "papers" / paper.page).read_text()
+    section = text.partition("\n## Why claims do not hold here\n")[2].partition("\n## ")[0]
+    explained = re.findall(r"^\| `([\w.-]+)` \|", section, re.MULTILINE)
+    assert sorted(explained) == sorted(r["id"] for r in rows if r["verdict"] == "contradicts")

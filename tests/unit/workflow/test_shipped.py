@@ -127,7 +127,7 @@ PAPERS: dict[str, dict[str, Any]] = {
     # Without its check sequence, a frame has the paper's 1334 bytes.
     "sfcperf-fig8": {
         "factors": {
-            "topology": [{"name": name} for name in ("T1", "T2", "T3")],
+            "topology": ["T1", "T2", "T3"],
             "chain_length": [0, 1, 2, 3, 4, 6, 8, 9, 10],
         },
         "vnfs": {"fwd": {"resources": {"vcpus": 1}, "knobs": {"engine": "userspace"}}},
