@@ -18,13 +18,15 @@ from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.management.deployment import Deployment, Endpoint
-from sfcperf.plugins import integer, number, object_schema
+from sfcperf.plugins import flag, integer, number, object_schema
 from sfcperf.results.values import Loss, Metric
 from sfcperf.waiting import sleep
 
 _TIMEOUT_MARGIN_S = 15.0
 _US_PER_S = 1e6
 _REPLY_POLL_S = 0.02
+_ASSUMED_RTT_S = 0.0005
+"""Of an adaptive ping, for plans only."""
 _INTERVAL_TOLERANCE = 0.05
 _TIMER_ROUNDING_S = 0.016
 """Time by which ping may send each request late without being held up. It sleeps in ticks of the
@@ -53,7 +55,7 @@ _METRICS = (
 
 
 class Ping(Probe):
-    """Sends echo requests at a fixed interval. RTT, jitter and loss cover the round trip, that is
+    """Sends echo requests at a fixed interval, or one after the other. RTT, jitter and loss cover the round trip, that is
     the forward and the reverse path together."""
 
     name = "ping"
@@ -70,6 +72,13 @@ class Ping(Probe):
                 "milliseconds; results record the actual time.",
                 (0.002, 60),
                 default=0.05,
+            ),
+            "adaptive": flag(
+                "Whether each request is sent as soon as the one before it is answered (`ping -A`), "
+                "so that no CPU falls idle between two: waking one up takes some ten microseconds, "
+                "which differ from trial to trial. `interval_s` is then the time after which a "
+                "missing reply is no longer waited for.",
+                default=False,
             ),
             "payload_bytes": integer(
                 "ICMP payload of a request, bytes. The IPv4 packet is 28 bytes longer and must fit "
@@ -88,7 +97,8 @@ class Ping(Probe):
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
         """Return the time to send the requests. The reply to the last one comes at once in a
         healthy chain."""
-        return float((parameters["count"] - 1) * parameters["interval_s"])
+        each_s = _ASSUMED_RTT_S if parameters["adaptive"] else parameters["interval_s"]
+        return float((parameters["count"] - 1) * each_s)
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
@@ -171,8 +181,11 @@ class Ping(Probe):
         longer run makes the trial untrusted."""
         # ping ends with the last reply; it waits for its whole timeout only when one is missing.
         complete = output.received == output.transmitted
-        waiting_s = output.rtt_max_us / _US_PER_S if complete else self.parameters["timeout_s"]
-        return self._sending_s(self.parameters["count"]) + float(waiting_s)
+        slowest_s, count = output.rtt_max_us / _US_PER_S, self.parameters["count"]
+        waiting_s = slowest_s if complete else self.parameters["timeout_s"]
+        # An adaptive ping may wait half as long again for a reply as for the ones before.
+        replies_s = 2 * count * slowest_s if self.parameters["adaptive"] else 0.0
+        return max(self._sending_s(count), replies_s) + float(waiting_s)
 
     def _sending_s(self, count: int) -> float:
         """Return the longest time that sending so many requests takes, seconds."""
@@ -184,6 +197,7 @@ class Ping(Probe):
         to check the exit status."""
         parameters = self.parameters
         argv = ["ping", "-n", "-c", str(count), "-i", f"{parameters['interval_s']:.6f}"]
+        argv += ["-A"] if parameters["adaptive"] else []
         argv += ["-W", f"{parameters['timeout_s']:.6f}", "-s", str(parameters["payload_bytes"])]
         # -M do: the kernel refuses a request that is too long, instead of fragmenting it.
         argv += ["-M", "do", deployment.server.address]

@@ -29,6 +29,12 @@ pytestmark = pytest.mark.root
 SHAPED = ("tbf", "rate", "5mbit", "burst", "10kb", "limit", "20kb")
 
 
+def test_an_adaptive_ping_sends_when_a_reply_has_come(wire: Cable, tmp_path: Path) -> None:
+    result = measure(wire, tmp_path, Ping, count=100, interval_s=0.2, adaptive=True)
+    assert len(result.series["rtt_us"]) == 100
+    assert result.notes["elapsed_s"] < 99 * 0.2 / 2
+
+
 def test_ping(wire: Cable, tmp_path: Path) -> None:
     result = measure_in_peace(wire, tmp_path, Ping, count=10, interval_s=0.02)
     seen = values(result)
