@@ -55,8 +55,8 @@ _METRICS = (
 
 
 class Ping(Probe):
-    """Sends echo requests at a fixed interval, or one after the other. RTT, jitter and loss cover the round trip, that is
-    the forward and the reverse path together."""
+    """Sends echo requests at a fixed interval, or one after the other. RTT, jitter and loss cover
+    the round trip, that is the forward and the reverse path together."""
 
     name = "ping"
     reported = _METRICS
@@ -74,10 +74,10 @@ class Ping(Probe):
                 default=0.05,
             ),
             "adaptive": flag(
-                "Whether each request is sent as soon as the one before it is answered (`ping -A`), "
-                "so that no CPU falls idle between two: waking one up takes some ten microseconds, "
-                "which differ from trial to trial. `interval_s` is then the time after which a "
-                "missing reply is no longer waited for.",
+                "Whether each request is sent as soon as the one before it is answered (`ping "
+                "-A`), so that no CPU falls idle between two: to wake one up takes tens of "
+                "microseconds, more or less in each trial. `interval_s` is then the time after "
+                "which a missing reply is no longer waited for.",
                 default=False,
             ),
             "payload_bytes": integer(
