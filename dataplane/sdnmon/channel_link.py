@@ -12,7 +12,7 @@ _MTU, _USUAL_MTU = 1500, 65536
 """Of Ethernet, and of a loopback interface."""
 _BURST_S = 0.001
 _QUEUE_MS = 1000
-"""Long enough for a reply of a million entries: what fills it waits, as in the queue of a NIC."""
+"""What would wait for longer is dropped, as by the queue of a NIC."""
 _TIMEOUT_S = 5.0
 
 
@@ -34,8 +34,9 @@ def limited(host: Host, rate_bps: int) -> Iterator[None]:
 
 
 def _undo(host: Host) -> None:
-    _run(host, "tc", "qdisc", "delete", "dev", "lo", "root")
+    # In this order, because there may be no bucket: `tc` may have been what failed.
     _run(host, "ip", "link", "set", "lo", "mtu", str(_USUAL_MTU))
+    _run(host, "tc", "qdisc", "delete", "dev", "lo", "root")
 
 
 def _run(host: Host, *argv: str) -> None:

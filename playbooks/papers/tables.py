@@ -104,11 +104,13 @@ def _run(state: State, run: RunStore) -> str:
     manifest, trials = run.manifest(), run.trials()
     host, counted = manifest["host"], manifest["trials"]
     took = run_s(manifest)
+    resumed = bool(manifest.get("resumed_at"))
     revision = manifest["versions"].get("revision") or {}
     commit = f" ({revision['commit'][:12]})" if revision.get("commit") else ""
     facts = [
         f"Measured on {_date(run)}"
         + (f" in {duration_text(took)}" if took is not None else "")
+        + (", in which it was interrupted and resumed" if resumed else "")
         + f" (planned: {_planned(state)}) with SFCPerf {manifest['sfcperf_version']}{commit}",
         f"{words(host['cpu']['model'])}, {count_text(host['cpu']['logical'], 'CPU')}, "
         f"Linux {words(host['kernel']['release'])}",

@@ -76,8 +76,8 @@ class Ping(Probe):
             "adaptive": flag(
                 "Whether each request is sent as soon as the one before it is answered (`ping "
                 "-A`), so that no CPU falls idle between two: to wake one up takes tens of "
-                "microseconds, more or less in each trial. `interval_s` is then the time after "
-                "which a missing reply is no longer waited for.",
+                "microseconds, more or less in each trial. ping then begins with `interval_s`, and "
+                "adapts it to the replies.",
                 default=False,
             ),
             "payload_bytes": integer(
@@ -183,7 +183,7 @@ class Ping(Probe):
         complete = output.received == output.transmitted
         slowest_s, count = output.rtt_max_us / _US_PER_S, self.parameters["count"]
         waiting_s = slowest_s if complete else self.parameters["timeout_s"]
-        # An adaptive ping may wait half as long again for a reply as for the ones before.
+        # Replies that take longer than the interval hold an adaptive ping up, and rightly.
         replies_s = 2 * count * slowest_s if self.parameters["adaptive"] else 0.0
         return max(self._sending_s(count), replies_s) + float(waiting_s)
 
