@@ -13,7 +13,13 @@ from sfcperf.workflow.schema import parameters_with_defaults
 
 SENTINEL_ID = "sentinel"
 """Id of the sentinel's scenario."""
-DEFAULT_PROBE: Mapping[str, Any] = {"probe": "ping", "count": 50, "interval_s": 0.01}
+DEFAULT_PROBE: Mapping[str, Any] = {
+    "probe": "ping",
+    "count": 2000,
+    "interval_s": 0.01,
+    # Otherwise its CPUs fall idle between two pings, and differ in how long they take to wake up.
+    "adaptive": True,
+}
 DEFAULT_METRIC = "rtt_median_us"
 """Metric of the default probe. A few late echoes do not affect a median."""
 _WHERE = "/design/noise_gate/sentinel"
