@@ -18,6 +18,7 @@ SOURCES_C = $(shell find dataplane vnfs drivers -name '*.[ch]')
 ELASTICSEARCH := 8.19.0
 OLDEST_KERNEL := 6.1
 MERMAID := 11.14.0
+LAB := $(BIN)/python -m sfcperf.playbooks.lab
 OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
 PAPERS := $(BIN)/python -m sfcperf.playbooks.papers
 PROSELINT := $(BIN)/proselint check --config .proselintrc.json
@@ -37,7 +38,7 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-security venv host dataplanes kafka spark servers run test test-all lint format types
-.PHONY: imports bench docs papers papers-docs papers-repack mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: lab-up lab-down imports bench docs papers papers-docs papers-repack mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +70,12 @@ openstack-enter: ## Open a shell in it, as a user of the cloud
 
 test-openstack: openstack-up dataplanes kafka ## The gate of the OpenStack driver, in it (ALL=1: every test)
 	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter $(PYTEST) $(or $(ARGS),tests/openstack) </dev/null
+
+lab-up: setup ## Start three machines made of namespaces, for the driver machines (docs/how-to/lab.md)
+	$(Q)$(LAB) up
+
+lab-down: venv ## Stop them
+	$(Q)$(LAB) down
 
 lint: venv ## Check code (ruff, mypy, import-linter, clang-format), playbooks, spelling and style of docs
 	$(Q)$(BIN)/ruff check .

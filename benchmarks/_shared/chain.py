@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sfcperf.drivers.base import DriverContext
+from sfcperf.drivers.base import Driver, DriverContext
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
@@ -20,6 +20,7 @@ from sfcperf.results.store import RunStore
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 
+D = TypeVar("D", bound=Driver)
 TAG = f"b{os.getpid() % 100_000:05}"
 """Two of these at once do not meet."""
 
@@ -49,13 +50,20 @@ def one_function(vnf: Mapping[str, Any]) -> Iterator[Deployment]:
 @contextmanager
 def local_driver(**config: str) -> Iterator[LocalDriver]:
     """With folders and a journal of its own, and this configuration beside the defaults."""
+    with driver_of(LocalDriver, config) as driver:
+        yield driver
+
+
+@contextmanager
+def driver_of(kind: type[D], config: Mapping[str, Any], tag: str = TAG) -> Iterator[D]:
+    """The same, of any driver."""
     with tempfile.TemporaryDirectory() as folder:
         state, raw = Path(folder, "state"), Path(folder, "raw")
         state.mkdir()
         raw.mkdir()
         journal = FileJournal(Path(folder, "journal.jsonl"))
-        known = with_defaults(LocalDriver.parameters, config)
-        driver = LocalDriver(DriverContext("bench", TAG, known, journal, state, raw, print))
+        known = with_defaults(kind.parameters, config)
+        driver = kind(DriverContext("bench", tag, known, journal, state, raw, print))
         try:
             yield driver
         finally:

@@ -45,6 +45,11 @@ class DriverUnderTest:
     kill_moments: ClassVar[Mapping[str, float]] = {"early": 0.2, "midway": 0.5, "late": 0.8}
     """When a deploying process is killed, as fractions of the time that a deployment takes. It is
     also killed as soon as the journal has its first resources, and when the chain is deployed."""
+    second_config: ClassVar[Mapping[str, Any]] = {}
+    """What differs in the configuration of a second run beside the first, if both cannot have the
+    same: network cards that a run takes for itself, for example."""
+    undoes_itself: ClassVar[bool] = False
+    """Whether the infrastructure removes by itself, soon, what a killed run has left."""
     pings: ClassVar[int] = 5
     """Echo requests where packets are counted."""
 
@@ -72,9 +77,9 @@ class DriverUnderTest:
         return found
 
     @classmethod
-    def full_config(cls) -> dict[str, Any]:
-        """Return the configuration with defaults filled in."""
-        return with_defaults(cls.driver_class().parameters, cls.config)
+    def full_config(cls, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the configuration, with `changes`, and with defaults filled in."""
+        return with_defaults(cls.driver_class().parameters, {**cls.config, **(changes or {})})
 
     @property
     def run(self) -> DriverRun:

@@ -89,12 +89,14 @@ class KilledDeployment(DriverUnderTest):
         announced = driver.undo(left, dry_run=True)
         again = driver.undo(left, dry_run=True)
         if moment == DEPLOYED:
-            assert left and announced
+            assert left
+        if moment == DEPLOYED and not self.undoes_itself:
+            assert announced
             # At other moments a command may end by itself between the two calls.
             assert set(announced) <= set(again), "dry_run removed something"
         removed = driver.undo(left, dry_run=False)
         # It may remove nothing only if there was nothing.
-        assert bool(removed) or not announced
+        assert bool(removed) or not announced or self.undoes_itself
         assert driver.undo(left, dry_run=True) == []
         assert driver.undo(left, dry_run=False) == []
         assert self.traces(folders.tag) == []

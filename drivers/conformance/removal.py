@@ -108,7 +108,7 @@ class Removal(DriverUnderTest):
         scenario = self.chain(1)
         first = self.run
         deployment = first.deployed(scenario)
-        second = DriverRun(self.driver_class(), self.full_config())
+        second = DriverRun(self.driver_class(), self.full_config(self.second_config))
         try:
             two = second.deployed(scenario)
             assert first.driver.prove_traversal(deployment, scenario).proven

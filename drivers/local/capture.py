@@ -6,7 +6,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class Frame:
     outgoing: bool
     """Whether the interface's own namespace sent it (at the SFFs' ports: the SFF)."""
     data: bytes
+    machine: str = ""
+    """Name of the machine whose clock gave the stamp (Machine.name)."""
 
 
 def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> None:
@@ -81,15 +83,18 @@ class Capture:
 
     def collect(self, done: Callable[[], bool], timeout_s: float) -> None:
         """Read frames into `frames` until `done` returns True or the time is over."""
-        events = dict.fromkeys(self._sockets, select.POLLIN)
         end = time.monotonic() + timeout_s
         while not done() and (left := end - time.monotonic()) > 0:
-            for file in waiting.poll(events, left):
-                self._drain(*self._sockets[file])
+            self.frames += self.read(left)
         # Frames that crossed the other interfaces while the last one was read still wait in their
         # sockets.
-        for name, sock in self._sockets.values():
-            self._drain(name, sock)
+        self.frames += self.read(0)
+
+    def read(self, timeout_s: float) -> list[Frame]:
+        """Return the frames that wait in the sockets, as soon as there are some; none when the time
+        is over."""
+        waiting.poll(dict.fromkeys(self._sockets, select.POLLIN), timeout_s)
+        return [frame for name, sock in self._sockets.values() for frame in _waiting(name, sock)]
 
     def close(self) -> None:
         """Stop capturing; `frames` keeps what was captured."""
@@ -97,22 +102,22 @@ class Capture:
             sock.close()
         self._sockets.clear()
 
-    def _drain(self, name: str, sock: socket.socket) -> None:
-        """Move all frames that wait in a socket to `frames`. A frame without the kernel's stamp
-        gets the time of reading."""
-        while True:
-            try:
-                data, ancillary, _, address = sock.recvmsg(SNAPLEN, 64)
-            except BlockingIOError:
-                return
-            stamp = time.time_ns()
-            for level, kind, value in ancillary:
-                if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
-                    # A struct timespec.
-                    seconds, nanoseconds = struct.unpack("qq", value[:16])
-                    stamp = seconds * 1_000_000_000 + nanoseconds
-            outgoing = address[2] == socket.PACKET_OUTGOING
-            self.frames.append(Frame(stamp, name, outgoing, data))
+
+def _waiting(name: str, sock: socket.socket) -> Iterator[Frame]:
+    """Yield all frames that wait in the socket of the interface `name`. A frame without the
+    kernel's stamp gets the time of reading."""
+    while True:
+        try:
+            data, ancillary, _, address = sock.recvmsg(SNAPLEN, 64)
+        except BlockingIOError:
+            return
+        stamp = time.time_ns()
+        for level, kind, value in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+                # A struct timespec.
+                seconds, nanoseconds = struct.unpack("qq", value[:16])
+                stamp = seconds * 1_000_000_000 + nanoseconds
+        yield Frame(stamp, name, address[2] == socket.PACKET_OUTGOING, data)
 
 
 def _packet_socket(namespace: str, protocol: int) -> socket.socket:

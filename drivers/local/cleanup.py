@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource
-from sfcperf.drivers.local import cgroups, network
+from sfcperf.drivers.local import cgroups, network, nics
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 
@@ -28,23 +28,27 @@ FOLDER = "folder"
 
 
 def remove_resources(resources: Sequence[Resource], *, dry_run: bool = False) -> list[str]:
-    """Remove namespaces with the processes in them, control groups and folders; with `dry_run`,
-    only list them.
+    """Remove namespaces with the processes in them, control groups and folders, and give network
+    cards back; with `dry_run`, only list them.
 
     Returns a line for each process and resource that existed. Raises DeploymentError for what
     remains.
     """
+    cards = [r for r in resources if r.kind == nics.NIC]
     namespaces = [r.name for r in resources if r.kind == NAMESPACE]
     groups = [Path(r.name) for r in resources if r.kind == CGROUP]
     folders = [Path(r.name) for r in resources if r.kind == FOLDER]
     if dry_run:
         return [
             *(f"process {pid}" for pid in _processes(namespaces, groups)),
+            *(f"network card {card.name}" for card in cards if nics.is_away(card)),
             *(f"namespace {name}" for name in namespaces if (NETNS_FOLDER / name).exists()),
             *(f"control group {group}" for group in groups if group.exists()),
             *(f"folder {folder}" for folder in folders if folder.exists()),
         ]
     lines = [f"process {pid}" for pid in kill(namespaces, groups)]
+    # A virtual card would go with its namespace.
+    lines += [f"network card {card.name}" for card in cards if nics.give_back(card)]
     lines += [f"namespace {name}" for name in namespaces if network.remove_namespace(name)]
     # Child groups are removed before their parents, whatever the order in which they were made.
     for group in sorted(groups, key=lambda path: len(path.parts), reverse=True):
@@ -55,6 +59,12 @@ def remove_resources(resources: Sequence[Resource], *, dry_run: bool = False) ->
             shutil.rmtree(folder)
             lines.append(f"folder {folder}")
     return lines
+
+
+def kill_processes(resources: Sequence[Resource]) -> None:
+    """Kill all processes in these namespaces and control groups. Raises DeploymentError."""
+    namespaces = [r.name for r in resources if r.kind == NAMESPACE]
+    kill(namespaces, [Path(r.name) for r in resources if r.kind == CGROUP])
 
 
 def check_free(resources: Sequence[Resource]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.drivers.local.nics import Nic
 from sfcperf.drivers.sff.layout import (
     EndpointPort,
     FunctionLayout,
@@ -42,6 +43,8 @@ class LocalNode(NodeLayout):
     namespace: str
     folder: Path
     """Folder for the files of its SFF, such as sockets, database and logs of an Open vSwitch."""
+    card: Nic | None = None
+    """The network card that connects it with the other nodes; None: links do."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,12 @@ MAX_RATE_BPS = (2**32 - 1) * 8
 @contextmanager
 def netlink_errors(doing: str) -> Iterator[None]:
     """Turn errors of the kernel into a DeploymentError that names the operation."""
+    from pyroute2.ethtool.ioctl import EthtoolError
     from pyroute2.netlink.exceptions import NetlinkError
 
     try:
         yield
-    except (NetlinkError, OSError) as error:
+    except (NetlinkError, EthtoolError, OSError) as error:
         raise DeploymentError(f"{doing}: {error}") from error
 
 
@@ -53,13 +54,16 @@ def add_namespaces(names: Sequence[str]) -> None:
             link.link("set", index=1, state="up")
 
 
-def identity(name: str) -> int | None:
-    """Return the inode of a namespace, which no other one has while it exists; None when there is
+def identities(names: Sequence[str]) -> list[int | None]:
+    """Return the inodes of namespaces, which no other one has while it exists; None where there is
     no namespace of this name."""
-    try:
-        return (NETNS_FOLDER / name).stat().st_ino
-    except FileNotFoundError:
-        return None
+    found: list[int | None] = []
+    for name in names:
+        try:
+            found.append((NETNS_FOLDER / name).stat().st_ino)
+        except FileNotFoundError:
+            found.append(None)
+    return found
 
 
 def remove_namespace(name: str) -> bool:
@@ -74,11 +78,11 @@ def remove_namespace(name: str) -> bool:
 
 
 @contextmanager
-def netlink(namespace: str) -> Iterator[Any]:
-    """Open a netlink socket in a namespace, and close it at the end."""
+def netlink(namespace: str | None) -> Iterator[Any]:
+    """Open a netlink socket in a namespace (None: our own), and close it at the end."""
     from pyroute2 import IPRoute
 
-    with inside(NETNS_FOLDER / namespace):
+    with inside(None if namespace is None else NETNS_FOLDER / namespace):
         socket = IPRoute()
     try:
         yield socket

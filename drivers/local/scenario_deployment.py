@@ -3,26 +3,27 @@ scenario."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.base import DriverContext, Resource
-from sfcperf.drivers.local import network
-from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
+from sfcperf.drivers.local import network, nics
+from sfcperf.drivers.local.cgroups import Cgroup, this_machine
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.dataplane import BMV2, EBPF, OVS
 from sfcperf.drivers.local.layout import LocalLayout, LocalNode
+from sfcperf.drivers.local.machine import Machine, make_folder
+from sfcperf.drivers.local.nics import Nic
 from sfcperf.drivers.local.sff import Bmv2Sff, OpenVSwitchSff, Sff
 from sfcperf.drivers.parallel import each
 from sfcperf.drivers.sff.ebpf import QUEUE_PACKETS, EbpfSff, outer_mtu
 from sfcperf.drivers.sff.layout import FunctionLayout
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs.base import Attachment, Management, RunningFunction
+from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 
@@ -41,18 +42,20 @@ class ScenarioDeployment:
         context: DriverContext,
         scenario: Scenario,
         layout: LocalLayout,
-        where: Hierarchies,
+        machines: Mapping[str, Machine],
         dataplanes: Mapping[str, str],
         kept: Path,
     ) -> None:
-        """`where`: where control groups are created. `dataplanes`: node -> `ebpf`, `ovs` or `bmv2`.
-        `kept`: folder in the results for what functions print."""
+        """`machines`: node -> the machine that holds it. `dataplanes`: node -> `ebpf`, `ovs` or
+        `bmv2`. `kept`: folder in the results for what functions print."""
         self.context = context
+        self.machines = dict(machines)
         self.kept = kept
         self.dataplanes = dict(dataplanes)
         self.scenario = scenario
         self.layout = layout
-        self.cpus: CpuAssignment
+        self.cpus: Mapping[str, CpuAssignment]
+        """Node -> the CPUs of its machine."""
         self.hosts: dict[str, Host] = {}
         """Hosts by instance. The host of `sff@NODE` is outside the SFF's control group, for
         captures."""
@@ -67,21 +70,59 @@ class ScenarioDeployment:
         interfaces of a function have the same."""
         self._spaces: dict[str, int | None] = {}
         """Namespace -> its inode when it was created."""
+        self._places = {
+            layout.client.instance: layout.client.node,
+            layout.server.instance: layout.server.node,
+            **{function.spec.name: function.spec.node for function in layout.functions},
+            **{f"sff@{node}": node for node in layout.nodes},
+        }
+        """Instance -> its node."""
+        where = {machine: machine.call(this_machine) for machine in self._all_machines}
         group = f"sfcperf-{context.tag}"
-        for instance in [*layout.namespaces, *(f"sff@{node}" for node in layout.nodes)]:
-            self.groups[instance] = Cgroup(where, group, instance)
+        for instance in self._places:
+            machine = self._machine_of(instance)
+            self.groups[instance] = machine.call(Cgroup, where[machine], group, instance)
+        self.resources = {machine: self._resources(machine) for machine in self._all_machines}
+        """Machine -> everything that `build` creates there, in order."""
 
     @property
-    def resources(self) -> list[Resource]:
-        """Everything that `build` creates, in order."""
-        folders = [self._workdirs, self.layout.folder]
-        paths = dict.fromkeys(path for group in self.groups.values() for path in group.paths)
+    def in_journal(self) -> list[Resource]:
+        """Everything that `build` creates, as the journal names it."""
         return [
-            *(Resource(FOLDER, str(folder)) for folder in folders),
-            *(Resource(NAMESPACE, name) for name in self._namespaces),
+            machine.in_journal(resource)
+            for machine, resources in self.resources.items()
+            for resource in resources
+        ]
+
+    def _resources(self, machine: Machine) -> list[Resource]:
+        """Return what `build` creates on a machine, in order."""
+        groups = [g for name, g in self.groups.items() if self._machine_of(name) is machine]
+        paths = dict.fromkeys(path for group in groups for path in group.paths)
+        return [
+            *(Resource(FOLDER, str(folder)) for folder in (machine.workdirs, self.layout.folder)),
+            *(Resource(NAMESPACE, name) for name in self._namespaces(machine)),
+            *(nics.taken(*card) for card in self._cards(machine)),
             # Reversed, parents come before their children.
             *(Resource(CGROUP, str(path)) for path in reversed(paths)),
         ]
+
+    def _cards(self, machine: Machine) -> list[tuple[Nic, str, str]]:
+        """Return the network cards of a machine's nodes, each with the node's namespace and the
+        name that it has there."""
+        return [
+            (node.card, node.namespace, self.layout.lan[node.name])
+            for node in self.layout.nodes.values()
+            if node.card is not None and self.machines[node.name] is machine
+        ]
+
+    @property
+    def _all_machines(self) -> list[Machine]:
+        """The machines, each once."""
+        return list(dict.fromkeys(self.machines.values()))
+
+    def _machine_of(self, instance: str) -> Machine:
+        """Return the machine that holds an instance."""
+        return self.machines[self._places[instance]]
 
     @property
     def ebpf_nodes(self) -> list[str]:
@@ -91,17 +132,24 @@ class ScenarioDeployment:
     def _nodes_on(self, dataplane: str) -> list[str]:
         return [node for node, plane in self.dataplanes.items() if plane == dataplane]
 
-    @property
-    def _namespaces(self) -> list[str]:
-        nodes = [node.namespace for node in self.layout.nodes.values()]
-        return [*nodes, *self.layout.namespaces.values()]
+    def namespace(self, instance: str) -> str:
+        """Return the name of an instance's network namespace; that of `sff@NODE` is the node's."""
+        own = self.layout.namespaces.get(instance)
+        return own or self.layout.nodes[self._places[instance]].namespace
 
-    def build(self, cpus: CpuAssignment) -> None:
-        """Create everything: namespaces, control groups, SFFs, links, functions. Raises
-        DeploymentError."""
+    def _namespaces(self, machine: Machine) -> list[str]:
+        """Return the names of all namespaces of a machine, those of its nodes first."""
+        instances = sorted(self._places, key=lambda name: name in self.layout.namespaces)
+        return [self.namespace(name) for name in instances if self._machine_of(name) is machine]
+
+    def build(self, cpus: Mapping[str, CpuAssignment]) -> None:
+        """Create everything: namespaces, control groups, SFFs, links, functions. `cpus`: node ->
+        the CPUs of its machine. Raises DeploymentError."""
         self.cpus = cpus
-        network.add_namespaces(self._namespaces)
-        self._spaces = {name: network.identity(name) for name in self._namespaces}
+        for machine in self._all_machines:
+            names = self._namespaces(machine)
+            machine.call(network.add_namespaces, names)
+            self._spaces |= dict(zip(names, machine.call(network.identities, names), strict=True))
         self._groups()
         self._start_sffs()
         self._attachments()
@@ -121,11 +169,14 @@ class ScenarioDeployment:
         """Say what was taken from the instances, or changed: namespaces, control groups, limits.
         Packets may cross all the same, because what runs in a namespace goes on when its name is
         deleted."""
-        names = {f"sff@{node.name}": node.namespace for node in self.layout.nodes.values()}
+        now: dict[str, int | None] = {}
+        for machine in self._all_machines:
+            names = self._namespaces(machine)
+            now |= dict(zip(names, machine.call(network.identities, names), strict=True))
         found = [
             f"{instance}: its network namespace {name} is gone"
-            for instance, name in {**names, **self.layout.namespaces}.items()
-            if network.identity(name) != self._spaces[name]
+            for instance in self._places
+            if now[name := self.namespace(instance)] != self._spaces[name]
         ]
         for instance, group in self.groups.items():
             running = self.running.get(instance)
@@ -144,34 +195,38 @@ class ScenarioDeployment:
             if spec.resources is None:
                 self._unbounded(spec.name, spec.node)
             else:
-                assigned = self.cpus.assign(spec.name, spec.node, spec.resources.vcpus)
+                cpus = self.cpus[spec.node]
+                assigned = cpus.assign(spec.name, spec.node, spec.resources.vcpus)
                 self.groups[spec.name].create(assigned, spec.resources.memory_mib)
-        for instance, namespace in self.layout.namespaces.items():
-            procs = self.groups[instance].procs
-            self.hosts[instance] = NamespaceHost(
-                instance, namespace, self._workdir(instance), procs
-            )
-        for node in self.layout.nodes.values():
-            sff = f"sff@{node.name}"
-            self.hosts[sff] = NamespaceHost(sff, node.namespace, self._workdir(sff))
+        for instance in self._places:
+            # The host of an SFF is outside its group, for captures.
+            own = instance in self.layout.namespaces
+            procs = self.groups[instance].procs if own else ()
+            self.hosts[instance] = self._host(instance, self._workdir(instance), procs)
 
     def _unbounded(self, instance: str, node: str) -> None:
         """Create a group with all CPUs of its node and no limit of memory, for metering alone."""
-        self.groups[instance].create(self.cpus.share(instance, node), None)
+        self.groups[instance].create(self.cpus[node].share(instance, node), None)
+
+    def _host(self, instance: str, workdir: Path, procs: Sequence[Path]) -> Host:
+        """Return a host in an instance's namespace, whose processes are in these control groups."""
+        machine = self._machine_of(instance)
+        machine.call(make_folder, workdir)
+        return machine.host(instance, self.namespace(instance), workdir, procs)
 
     def _start_sffs(self) -> None:
         """Make and start the SFFs, each with a host of its own that puts it into its control
         group."""
         for node in self.layout.nodes.values():
-            procs = self.groups[f"sff@{node.name}"].procs
-            node.folder.mkdir(parents=True)
-            host = NamespaceHost(f"sff@{node.name}", node.namespace, node.folder, procs)
+            instance = f"sff@{node.name}"
+            host = self._host(instance, node.folder, self.groups[instance].procs)
             self.sffs[node.name] = self._sff(host, node)
         each(*(sff.start for sff in self.sffs.values()), at_once=WORKERS)
 
-    def _sff(self, host: NamespaceHost, node: LocalNode) -> Sff:
+    def _sff(self, host: Host, node: LocalNode) -> Sff:
         """Return the SFF of a node, by its data plane, not yet started."""
         if self.dataplanes[node.name] == BMV2:
+            assert isinstance(host, NamespaceHost), "bmv2 is only on this machine"
             nodes = self._nodes_on(BMV2)
             return Bmv2Sff(host, node, self.layout, self.scenario, bmv2_nodes=nodes)
         if self.dataplanes[node.name] == OVS:
@@ -192,10 +247,12 @@ class ScenarioDeployment:
             *(port for function in proxies for port in function.ports),
         }
         for node in self.layout.nodes.values():
+            machine = self.machines[node.name]
             plane = self.dataplanes[node.name]
             ports = self.layout.ports(node.name)
             for port in ports:
-                network.add_veth(
+                machine.call(
+                    network.add_veth,
                     node.namespace,
                     port.outer,
                     self.layout.namespaces[port.instance],
@@ -212,8 +269,9 @@ class ScenarioDeployment:
                     # small enough to be encapsulated, on any data plane.
                     namespace = self.layout.namespaces[port.instance]
                     polls = plane == EBPF and is_end
-                    offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
-                    self.offloads[port.instance] = offloads
+                    self.offloads[port.instance] = machine.call(
+                        network.turn_off_offloads, namespace, port.inner, gro=polls
+                    )
             if plane == EBPF:
                 # The SFF puts its own XDP program there, which makes a program that passes all
                 # unnecessary.
@@ -223,13 +281,27 @@ class ScenarioDeployment:
                 attach_pass(self.hosts[f"sff@{node.name}"], facing)
 
     def _links(self) -> None:
-        """Connect the nodes by a veth pair for each link."""
+        """Connect the nodes by a veth pair for each link, or by their network cards."""
+        for machine in self._all_machines:
+            for nic, namespace, interface in self._cards(machine):
+                machine.call(nics.take, nic, namespace, interface, self.layout.wire_mtu)
+                machine.call(network.turn_off_offloads, namespace, interface)
+        # A cable between two cards has a link when both are up.
+        for machine in self._all_machines:
+            for card in self._cards(machine):
+                machine.call(nics.await_link, *card)
         for link in self.layout.links:
             (first, second), (here, there) = link.nodes, link.interfaces
             namespaces = [self.layout.nodes[node].namespace for node in (first, second)]
             mtus = [self._outer_mtu(node) for node in link.nodes]
-            network.add_veth(
-                namespaces[0], here, namespaces[1], there, mtu=mtus[0], peer_mtu=mtus[1]
+            self.machines[first].call(
+                network.add_veth,
+                namespaces[0],
+                here,
+                namespaces[1],
+                there,
+                mtu=mtus[0],
+                peer_mtu=mtus[1],
             )
 
     def _outer_mtu(self, node: str) -> int:
@@ -244,18 +316,19 @@ class ScenarioDeployment:
             if rate is not None:
                 burst = burst_bytes(rate, self.layout.wire_mtu)
                 for node, interface in zip(link.nodes, link.interfaces, strict=True):
-                    network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
+                    namespace = self.layout.nodes[node].namespace
+                    self.machines[node].call(network.shape, namespace, interface, rate, burst)
 
     def _endpoints(self) -> None:
         """Give each endpoint its address, the other one as a permanent neighbour and, on eBPF, a
         queue."""
         client, server = self.layout.client, self.layout.server
         for port, other in ((client, server), (server, client)):
-            namespace = self.layout.namespaces[port.instance]
-            network.add_address(namespace, port.inner, port.address, 32)
-            network.add_neighbour(namespace, port.inner, other.address, other.mac)
+            call, namespace = self.machines[port.node].call, self.namespace(port.instance)
+            call(network.add_address, namespace, port.inner, port.address, 32)
+            call(network.add_neighbour, namespace, port.inner, other.address, other.mac)
             if self.dataplanes[port.node] == EBPF:
-                network.queue(namespace, port.inner, QUEUE_PACKETS)
+                call(network.queue, namespace, port.inner, QUEUE_PACKETS)
 
     def _start(self, function: FunctionLayout) -> None:
         """Start a function. If it is reached by VXLAN-GPE, its ingress gets an address before, and
@@ -263,12 +336,14 @@ class ScenarioDeployment:
         client, server = self.layout.client, self.layout.server
         name, aware = function.spec.name, function.type.nsh_aware
         ingress, sff = function.ingress, self.layout.nodes[function.spec.node]
+        machine = self._machine_of(name)
         if ingress.address is not None:
-            namespace = self.layout.namespaces[name]
-            network.add_address(namespace, ingress.inner, ingress.address, 24)
-            network.add_neighbour(namespace, ingress.inner, sff.address, sff.mac)
-        outputs = self.kept / name
-        outputs.mkdir(parents=True, exist_ok=True)
+            namespace = self.namespace(name)
+            machine.call(network.add_address, namespace, ingress.inner, ingress.address, 24)
+            machine.call(network.add_neighbour, namespace, ingress.inner, sff.address, sff.mac)
+        outputs, scratch = self.kept / name, self.context.state_dir / "hosts" / name
+        for folder in (outputs, scratch):
+            make_folder(folder)
         attachment = Attachment(
             name=name,
             interfaces=tuple(port.inner for port in function.ports),
@@ -279,27 +354,23 @@ class ScenarioDeployment:
             sff_address=sff.address if ingress.address is not None else None,
             client=(client.address, client.mac),
             server=(server.address, server.mac),
-            vcpus=self.cpus.assigned[name],
+            vcpus=self.assigned(name),
             mtu=int(self.context.config["mtu"]),
             outputs=outputs,
-            scratch=self._workdir(name),
-            # Functions share this machine with sfcperf, so they are managed in the namespace of
-            # sfcperf.
-            management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
+            scratch=scratch,
+            management=machine.management,
             run_id=self.context.run_id,
             cache=self.context.state_dir / "cache",
             services=self.context.services,
         )
         self.running[name] = function.type.start(self.hosts[name], attachment, function.spec.knobs)
 
-    @property
-    def _workdirs(self) -> Path:
-        return self.context.state_dir / "hosts"
+    def assigned(self, instance: str) -> tuple[int, ...]:
+        """Return the CPUs that an instance may use, by their numbers on its machine."""
+        return self.cpus[self._places[instance]].assigned[instance]
 
     def _workdir(self, instance: str) -> Path:
-        folder = self._workdirs / instance
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        return self._machine_of(instance).workdirs / instance
 
     def facts(self) -> Mapping[str, Any]:
         """Return the facts for Deployment.facts."""
@@ -308,8 +379,8 @@ class ScenarioDeployment:
             "mtu": self.context.config["mtu"],
             "wire_mtu": self.layout.wire_mtu,
             "offloads": self.offloads,
-            "cpus": {name: list(cpus) for name, cpus in self.cpus.assigned.items()},
-            "cpus_shared": self.cpus.shared,
+            "cpus": {name: list(self.assigned(name)) for name in self._places},
+            "cpus_shared": any(cpus.shared for cpus in self.cpus.values()),
             "functions": {name: dict(r.facts()) for name, r in self.running.items() if r.facts()},
             # XDP runs in the softirq of the sender: a cpuset does not limit it.
             "not_bounded_by_vcpus": [f.spec.name for f in self.layout.functions if f.needs_xdp],

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path as File
 
 from sfcperf.dataplane.nsh import ETHERTYPE, NEXT_NSH, UDP_PORT, Nsh, NshError, VxlanGpe
-from sfcperf.drivers.local.capture import Capture, Frame, send, write_pcapng
+from sfcperf.drivers.local.capture import Frame, send, write_pcapng
+from sfcperf.drivers.local.captures import Captures
 from sfcperf.drivers.local.layout import LocalLayout
+from sfcperf.drivers.local.machine import Machine
 from sfcperf.drivers.sff.layout import Port
 from sfcperf.drivers.sff.paths import Path, PathHop, paths
 from sfcperf.management.deployment import HopObservation, TraversalProof
@@ -26,6 +28,8 @@ TIMEOUT_S = 2.0
 _IPV4 = 0x0800
 _UDP = 17
 
+Machines = Mapping[str, Machine]
+"""Node -> the machine that holds it."""
 FlowCounter = Callable[[str], Mapping[tuple[int, int], int]]
 """Node -> (SPI, SI) -> packets that the node's SFF has looked up with them."""
 
@@ -51,9 +55,15 @@ class _Observation:
     """A marked packet at a port."""
 
     time_ns: int
+    machine: str
+    """Name of the machine whose clock tells the time."""
     spi: int | None
     si: int | None
     """SPI and SI are None for a packet without NSH."""
+
+    def precedes(self, other: _Observation) -> bool:
+        """Whether it was before the other one, or nobody can tell, because two clocks differ."""
+        return self.machine != other.machine or self.time_ns <= other.time_ns
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,11 @@ _Counts = dict[tuple[str, int, int], int]
 
 
 def prove(
-    layout: LocalLayout, scenario: Scenario, counted: FlowCounter, evidence: File
+    layout: LocalLayout,
+    machines: Machines,
+    scenario: Scenario,
+    counted: FlowCounter,
+    evidence: File,
 ) -> TraversalProof:
     """Send marked packets both ways and evaluate where they were seen; the capture goes to the file
     `evidence`. The caller has made the SFFs show packets to captures."""
@@ -79,11 +93,12 @@ def prove(
     proxies = _nodes_with_proxies(directions)
     before = {node: counted(node) for node in proxies}
     ports = [p for node in layout.nodes for p in layout.ports(node)]
-    capture = Capture([(p.outer, layout.nodes[p.node].namespace, p.outer) for p in ports])
+    capture = Captures(
+        [(machines[p.node], p.outer, layout.nodes[p.node].namespace, p.outer) for p in ports]
+    )
     try:
         for direction in directions:
-            source = direction.source
-            send(layout.namespaces[source.instance], source.inner, direction.packets)
+            _send(layout, machines, direction)
         capture.collect(lambda: _all_arrived(capture.frames, directions), TIMEOUT_S)
     finally:
         capture.close()
@@ -103,18 +118,20 @@ def prove(
 
 
 def cross_unshown(
-    layout: LocalLayout, scenario: Scenario, counted: FlowCounter, nodes: Sequence[str]
+    layout: LocalLayout,
+    machines: Machines,
+    scenario: Scenario,
+    counted: FlowCounter,
+    nodes: Sequence[str],
 ) -> list[str]:
     """Send marked packets across the chain as trials do, invisible to captures at the ports of
     these nodes, and say what is wrong: each must arrive, and each SPI and SI be counted."""
     directions = _directions(layout, scenario)
     before = {node: counted(node) for node in nodes}
-    ends = (layout.client, layout.server)
-    capture = Capture([(p.outer, layout.namespaces[p.instance], p.inner) for p in ends])
+    capture = Captures([_inside(layout, machines, end) for end in (layout.client, layout.server)])
     try:
         for direction in directions:
-            source = direction.source
-            send(layout.namespaces[source.instance], source.inner, direction.packets)
+            _send(layout, machines, direction)
         capture.collect(lambda: _all_arrived(capture.frames, directions, inside=True), TIMEOUT_S)
     finally:
         capture.close()
@@ -129,7 +146,7 @@ def cross_unshown(
     ]
 
 
-def cross(layout: LocalLayout, scenario: Scenario, timeout_s: float) -> int:
+def cross(layout: LocalLayout, machines: Machines, scenario: Scenario, timeout_s: float) -> int:
     """Send marked packets from client to server, and return how many the server receives within
     this time; at once when all have arrived (data_planes.Cross)."""
     forward, server = _directions(layout, scenario)[0], layout.server
@@ -141,13 +158,25 @@ def cross(layout: LocalLayout, scenario: Scenario, timeout_s: float) -> int:
         )
         return sum(bool(each) for each in found)
 
-    capture = Capture([(server.outer, layout.namespaces[server.instance], server.inner)])
+    capture = Captures([_inside(layout, machines, server)])
     try:
-        send(layout.namespaces[layout.client.instance], layout.client.inner, forward.packets)
+        _send(layout, machines, forward)
         capture.collect(lambda: arrived() == PACKETS, timeout_s)
     finally:
         capture.close()
     return arrived()
+
+
+def _inside(layout: LocalLayout, machines: Machines, end: Port) -> tuple[Machine, str, str, str]:
+    """Name an endpoint's own interface for Captures."""
+    return machines[end.node], end.outer, layout.namespaces[end.instance], end.inner
+
+
+def _send(layout: LocalLayout, machines: Machines, direction: _Direction) -> None:
+    """Send the packets of a direction from their endpoint."""
+    source = direction.source
+    namespace = layout.namespaces[source.instance]
+    machines[source.node].call(send, namespace, source.inner, direction.packets)
 
 
 def _losses(direction: _Direction, frames: Sequence[Frame]) -> list[str]:
@@ -222,7 +251,7 @@ def _observations(
         if packet.mark in frame.data and packet.packet[1:] in frame.data:
             header = _nsh_of(frame.data)
             spi, si = (None, None) if header is None else (header.spi, header.si)
-            found.append(_Observation(frame.time_ns, spi, si))
+            found.append(_Observation(frame.time_ns, frame.machine, spi, si))
     return found
 
 
@@ -237,8 +266,8 @@ def _evaluate(
         return (), [*_strays(direction, layout, frames), *_arrivals(direction, frames, {})]
     problems: list[str] = []
     observed: list[HopObservation] = []
-    # When each packet left the SF before.
-    last = {packet.mark: 0 for packet in direction.packets}
+    last: dict[bytes, _Observation] = {}
+    """Mark -> the packet as it left the SF before."""
     for hop in direction.path.hops:
         crossings: list[_Crossing] = []
         for packet in direction.packets:
@@ -246,9 +275,10 @@ def _evaluate(
             back = _observations(frames, hop.exit, packet, outgoing=False)
             if len(into) != 1 or len(back) != 1:
                 continue
-            if not last[packet.mark] <= into[0].time_ns <= back[0].time_ns:
+            before = last.get(packet.mark, into[0])
+            if not (before.precedes(into[0]) and into[0].precedes(back[0])):
                 problems.append(f"{hop.function.spec.name}: packets crossed it out of order")
-            last[packet.mark] = back[0].time_ns
+            last[packet.mark] = back[0]
             crossings.append(_crossing(direction.path, hop, into[0], back[0], rose))
         first = crossings[0] if crossings else _Crossing(-1, -1, -1)
         observed.append(
@@ -275,14 +305,14 @@ def _strays(direction: _Direction, layout: LocalLayout, frames: Sequence[Frame])
 
 
 def _arrivals(
-    direction: _Direction, frames: Sequence[Frame], last: Mapping[bytes, int]
+    direction: _Direction, frames: Sequence[Frame], last: Mapping[bytes, _Observation]
 ) -> list[str]:
     """Say which packets did not reach the destination once, after the chain, and without NSH.
-    `last`: mark -> time at which the packet left the last SF."""
+    `last`: mark -> the packet as it left the last SF."""
     problems = []
     for packet in direction.packets:
         arrivals = _observations(frames, direction.destination, packet, outgoing=True)
-        if not arrivals or arrivals[0].time_ns < last.get(packet.mark, 0):
+        if not arrivals or not last.get(packet.mark, arrivals[0]).precedes(arrivals[0]):
             problems.append(f"a packet {direction.way} did not arrive after the chain")
         elif len(arrivals) > 1:
             problems.append(f"a packet {direction.way} arrived {len(arrivals)} times")

@@ -19,11 +19,19 @@ from sfcperf.workflow.model import Scenario
 
 def validate(scenario: Scenario, layout: Layout) -> None:
     """Raises WorkflowError for what this driver cannot build, EnvironmentLacks for too few CPUs."""
+    check_chain(scenario, layout)
+    nodes = scenario.topology.nodes
+    cpus = CpuAssignment(nodes, machine_cpus())
+    check_cpus(scenario, dict.fromkeys((node.name for node in nodes), cpus))
+
+
+def check_chain(scenario: Scenario, layout: Layout) -> None:
+    """Raises WorkflowError for what nodes with an SFF cannot build, on whatever machine they
+    are."""
     _check_encapsulation(scenario, layout)
     _check_endpoints(scenario, layout)
     _check_topology(scenario, layout)
     _check_paths(scenario, layout)
-    _check_cpus(scenario)
 
 
 def check_mtu(config: Mapping[str, Any]) -> None:
@@ -42,7 +50,7 @@ def check_mtu(config: Mapping[str, Any]) -> None:
 def _check_encapsulation(scenario: Scenario, layout: Layout) -> None:
     if scenario.chain.encapsulation == "mpls":
         raise WorkflowError(
-            "the local driver chains by NSH: it has no MPLS",
+            "this driver chains by NSH: it has no MPLS",
             where="/chain/encapsulation",
             allowed='"auto", "nsh-eth" or "nsh-vxlan-gpe"',
         )
@@ -62,7 +70,7 @@ def _check_endpoints(scenario: Scenario, layout: Layout) -> None:
     for endpoint in (scenario.client, scenario.server):
         if endpoint.options:
             raise WorkflowError(
-                "the local driver creates its endpoints itself and takes no options",
+                "this driver creates its endpoints itself and takes no options",
                 where=f"/endpoints/{endpoint.name}/options",
             )
 
@@ -73,7 +81,7 @@ def _check_topology(scenario: Scenario, layout: Layout) -> None:
     for node in scenario.topology.nodes:
         if node.memory_mib is not None:
             raise WorkflowError(
-                "the local driver does not limit the memory of a node",
+                "this driver does not limit the memory of a node",
                 where=f"/topology/nodes/{node.name}/memory_mib",
                 hint="limit its VNFs by resources.memory_mib",
             )
@@ -107,17 +115,17 @@ def _check_paths(scenario: Scenario, layout: Layout) -> None:
             )
 
 
-def _check_cpus(scenario: Scenario) -> None:
+def check_cpus(scenario: Scenario, cpus: Mapping[str, CpuAssignment]) -> None:
     """Assign CPUs as a deployment does, so that it raises EnvironmentLacks where they do not
-    suffice."""
-    cpus = CpuAssignment(scenario.topology.nodes, machine_cpus())
+    suffice. `cpus`: node -> the CPUs of its machine."""
     for function in scenario.chain.functions:
         where = f"/vnfs/{function.vnf}/resources/vcpus"
-        cpus.assign(function.name, function.node, function.resources.vcpus, where)
-    for endpoint in (scenario.client, scenario.server):
-        if endpoint.resources is not None:
-            where = f"/endpoints/{endpoint.name}/resources/vcpus"
-            cpus.assign(endpoint.name, endpoint.node, endpoint.resources.vcpus, where)
+        node = function.node
+        cpus[node].assign(function.name, node, function.resources.vcpus, where)
+    for end in (scenario.client, scenario.server):
+        if end.resources is not None:
+            where = f"/endpoints/{end.name}/resources/vcpus"
+            cpus[end.node].assign(end.name, end.node, end.resources.vcpus, where)
 
 
 def check_bmv2(scenario: Scenario, layout: Layout, nodes: Collection[str]) -> None:

@@ -167,11 +167,12 @@ class Layout:
         ]
 
     def interfaces(self, node: str) -> tuple[str, ...]:
-        """All ports of a node's SFF: attachments and links."""
-        links = (
+        """All ports of a node's SFF: attachments, and links or LAN."""
+        links = [
             link.interfaces[link.nodes.index(node)] for link in self.links if node in link.nodes
-        )
-        return (*(port.outer for port in self.ports(node)), *links)
+        ]
+        lan = [self.lan[node]] if node in self.lan else []
+        return (*(port.outer for port in self.ports(node)), *links, *lan)
 
 
 def mac_address(tag: str, kind: int, number: int) -> str:

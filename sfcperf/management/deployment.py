@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from sfcperf.hosts.base import Host
 from sfcperf.results.flows import FlowCount
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Meter(Protocol):
@@ -258,6 +261,15 @@ class ServiceFunction:
     """Which connections the function ends; None: none."""
 
 
+class OtherMachine(Protocol):
+    """A machine other than the one that runs sfcperf, on which functions of sfcperf can be
+    called."""
+
+    def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function there, or make an object, which stays there. Raises what the function
+        raises, and MeasurementError if the connection is lost."""
+
+
 @dataclass(frozen=True)
 class Deployment:
     """A deployed chain: its endpoints, functions, and what can be measured and observed at them."""
@@ -290,6 +302,8 @@ class Deployment:
     """The SFFs at which SFCMon can monitor, by name, `sff@NODE`."""
     switches: Mapping[str, Switch] = field(default_factory=dict)
     """The SFFs whose ports are interfaces of this machine, by name, `sff@NODE`."""
+    machines: Mapping[str, OtherMachine] = field(default_factory=dict)
+    """Node -> the machine that it is, where nodes are machines that sfcperf does not run on."""
     unparsed: Callable[[], Mapping[str, int]] = dict
     """Returns by `sff@NODE` how many frames from the endpoints its classifier could not parse, and
     so dropped, since it started. Raises DeploymentError, MeasurementError. Empty where the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -97,7 +97,11 @@ def noise_section(
     start = min(
         _seconds(at) for at in [*(r.started_at for r in watched), *(r.started_at for r in readings)]
     )
-    found = [_chart(watched, start, limits, *what) for what in _WATCHED]
+    found = [
+        _chart(theirs, start, limits, f"{where}{key}", key, f"{title}{of}", unit, meaning, limit)
+        for where, of, theirs in _by_machine(watched)
+        for key, title, unit, meaning, limit in _WATCHED
+    ]
     charts = [chart for chart in found if isinstance(chart, Chart)]
     words = [text for text in found if isinstance(text, str)]
     if any(reading.value is not None for reading in readings):
@@ -160,9 +164,11 @@ def _lead(manifest: Mapping[str, Any], watched: Sequence[TrialRecord]) -> Iterat
     elif limits_of(manifest) is None:
         yield "This run has no noise gate: noise was recorded, but no trial was run again."
     if any(record.noise.get("scope") == "controller" for record in watched):
+        known = any(record.noise.get("machines") for record in watched)
+        which = "values without the name of a node" if known else "these values"
         yield (
-            "The chain ran on other machines: these values describe the machine that controlled "
-            "the run."
+            f"The chain ran on other machines: {which} describe the machine that controlled the "
+            "run."
         )
 
 
@@ -179,6 +185,7 @@ def _chart(
     watched: Sequence[TrialRecord],
     start: float,
     limits: NoiseGate | None,
+    name: str,
     key: str,
     title: str,
     unit: str,
@@ -186,8 +193,8 @@ def _chart(
     limit_name: str,
 ) -> Chart | str:
     """Draw one kind of evidence; return a sentence instead if it was not observed or never changed.
-    `watched`: trials with evidence; `start`: Unix time of the run's first trial, seconds; the last
-    five: an entry of _WATCHED."""
+    `watched`: trials with evidence; `start`: Unix time of the run's first trial, seconds; `name`:
+    of the chart; the last five: an entry of _WATCHED."""
     seen = [record for record in watched if isinstance(record.noise.get(key), int | float)]
     if not seen:
         # Where the frequency is not known, `frequency_source` says why.
@@ -213,7 +220,22 @@ def _chart(
         ends = [_seconds(seen[0].started_at) - start, _seconds(seen[-1].ended_at) - start]
         series.append(_line(limit_words, ends, [limit * scale.factor] * 2, 6))
     note = f"{meaning} {count_text(len(seen), 'trial')}."
-    return Chart(f"noise-{key}", title, note, _data(units.axis_label(title, scale.unit), series))
+    return Chart(f"noise-{name}", title, note, _data(units.axis_label(title, scale.unit), series))
+
+
+def _by_machine(
+    watched: Sequence[TrialRecord],
+) -> Iterator[tuple[str, str, Sequence[TrialRecord]]]:
+    """Yield, for each machine, the beginning of the names of its charts, the end of their titles,
+    and the trials with its evidence as theirs. Both are empty for the machine that runs sfcperf."""
+    yield "", "", watched
+    for node in sorted({node for r in watched for node in r.noise.get("machines", {})}):
+        theirs = [r for r in watched if node in r.noise.get("machines", {})]
+        yield (
+            f"{node}-",
+            f", {node}",
+            [replace(r, noise=r.noise["machines"][node]) for r in theirs],
+        )
 
 
 def _sentinel(readings: Sequence[Reading], start: float) -> Chart:

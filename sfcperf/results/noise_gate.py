@@ -102,13 +102,32 @@ def outside(evidence: Mapping[str, Any], limits: NoiseGate) -> tuple[str, ...]:
     Only what the measured value cannot cause puts a trial outside: excluding slow trials because
     they were slow would bias the mean of the others (docs/explanation/noise.md).
     """
-    return tuple(f"{GATE_REASON}{finding}" for finding in _findings(evidence, limits))
+    return tuple(
+        f"{GATE_REASON}{where}{finding}"
+        for where, theirs in _machines(evidence)
+        for finding in _findings(theirs, limits)
+    )
 
 
 def steal_meanwhile(evidence: Mapping[str, Any], limits: NoiseGate) -> str:
     """Describe steal beyond the limit while the probe measured; empty if there was none. It is no
     reason to exclude the trial: a slow trial wants a CPU for longer, so that more is stolen."""
-    return _steal(evidence, "", limits.max_steal_ratio)
+    return next(
+        (
+            f"{where}{steal}"
+            for where, theirs in _machines(evidence)
+            if (steal := _steal(theirs, "", limits.max_steal_ratio))
+        ),
+        "",
+    )
+
+
+def _machines(evidence: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the evidence of each machine, with the beginning of what is said about it: nothing for
+    the one that runs sfcperf, else its node."""
+    yield "", evidence
+    for node, theirs in evidence.get("machines", {}).items():
+        yield f"{node}: ", theirs
 
 
 def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:

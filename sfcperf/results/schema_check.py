@@ -8,11 +8,12 @@ is the end of the text, and not also the place before a last newline.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.workflow.schema import shipped_schema
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 _LONGEST_MESSAGE = 200
 """Largest number of characters of a message. It contains the value that does not fit, which may be
@@ -22,6 +23,8 @@ the whole document."""
 def misfit(schema: str, document: Any) -> tuple[str, str] | None:
     """Return the first place where a document does not match `schemas/SCHEMA.schema.json`, as JSON
     pointer and message; None if the document matches."""
+    import jsonschema_rs
+
     try:
         _validator(schema).validate(document)
     except jsonschema_rs.ValidationError as error:
@@ -43,4 +46,7 @@ def _escaped(part: str | int) -> str:
 
 @cache
 def _validator(schema: str) -> jsonschema_rs.Draft202012Validator:
+    # Agents have no compiled packages.
+    import jsonschema_rs
+
     return jsonschema_rs.Draft202012Validator(shipped_schema(schema))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf import plugins
-from sfcperf.control.noise import watch as noise
+from sfcperf.control.noise import machine_noise as noise
 from sfcperf.results.provenance import software
 from support import fakes
 from support.engine import Bench

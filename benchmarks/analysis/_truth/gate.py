@@ -19,7 +19,7 @@ from support.records.trials import trial
 
 from _truth.claims import LEAST_COVERAGE, MOST_COVERAGE
 from sfcperf.analysis.statistics import mean_interval
-from sfcperf.control.noise.watch import LOAD_S, LoadReading, quiet_evidence
+from sfcperf.control.noise.machine_noise import LOAD_S, LoadReading, quiet_evidence
 from sfcperf.control.progress_state import rerun_number, reruns_due
 from sfcperf.results.noise_gate import outside, without_replaced
 from sfcperf.results.records import TrialRecord

@@ -1,5 +1,5 @@
 """What every Host does alike: in a namespace, by OpenSSH and sudo, by dropbear to busybox alone
-behind a jump host."""
+behind a jump host, and by an agent."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ from pathlib import Path
 
 import pytest
 from support.network import ssh_servers
+from support.network.lab import config, namespace_lab
 from support.network.wires import eventually
 
 from sfcperf import waiting
+from sfcperf.drivers.local.machine import make_folder
+from sfcperf.drivers.machines.config import machine_configs
 from sfcperf.errors import MeasurementError
+from sfcperf.hosts.agent import Agent
 from sfcperf.hosts.base import ConversationOver, Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.ssh import SshHost
 
 pytestmark = pytest.mark.root
 
-KINDS = ("namespace", "sudo", "jump")
+KINDS = ("namespace", "sudo", "jump", "agent")
 _numbers = itertools.count()
 
 
@@ -52,6 +56,8 @@ def _host(kind: str, folder: Path, stack: ExitStack) -> Host:
         pytest.skip(reason)
     (folder / "guest").mkdir()
     stack.callback(_run, "rm", "-rf", str(workdir))
+    if kind == "agent":
+        return _by_agent(folder, workdir, stack)
     if kind == "sudo":
         guest = ssh_servers.openssh(folder / "guest", user=ssh_servers.LOGIN)
         return _ssh(stack.enter_context(guest), workdir, stack)
@@ -59,6 +65,15 @@ def _host(kind: str, folder: Path, stack: ExitStack) -> Host:
     jump = stack.enter_context(ssh_servers.openssh(folder / "jump"))
     server = stack.enter_context(ssh_servers.dropbear(folder / "guest", behind=jump))
     return _ssh(server, workdir, stack, _ssh(jump, workdir, stack))
+
+
+def _by_agent(folder: Path, workdir: Path, stack: ExitStack) -> Host:
+    lab = stack.enter_context(namespace_lab(folder / "guest", machines=1))
+    [machine] = machine_configs(config(lab)).values()
+    agent = Agent(machine.name, machine.access, folder / "ssh.log")
+    stack.callback(agent.close)
+    agent.call(make_folder, workdir)
+    return agent.host("guest", None, workdir, ())
 
 
 def _ssh(

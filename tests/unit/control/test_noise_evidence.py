@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.records.trials import trial
 
 from sfcperf.control.noise import proc
+from sfcperf.control.noise.machine_noise import LOAD_S, LoadReading, quiet_evidence, under_load
 from sfcperf.control.noise.proc import Machine
-from sfcperf.control.noise.watch import LOAD_S, LoadReading, NoiseWatch, quiet_evidence, under_load
+from sfcperf.control.noise.watch import NoiseWatch
 from sfcperf.results import noise_gate
 from sfcperf.workflow.model import NoiseGate
 
@@ -179,5 +181,19 @@ def test_the_frequency_under_load_is_the_one_that_is_compared():
     """Of the measurement, it may follow what is measured."""
     watch = NoiseWatch([], gated=True)
     for quiet, seen in ((2000.0, 900.0), (2000.0, 2000.0)):
-        watch.done({"cpus": [0], "quiet_frequency_mhz": quiet, "frequency_mhz": seen})
-    assert watch.compared(1500.0) == (2000.0, 0.25)
+        watch.complete("", {"quiet_frequency_mhz": quiet, "frequency_mhz": seen})
+    found = watch.complete("", {"quiet_frequency_mhz": 1500.0})
+    assert (found["frequency_reference_mhz"], found["frequency_drop_ratio"]) == (2000.0, 0.25)
+
+
+def test_each_machine_is_compared_with_itself():
+    evidence = {"machines": {"node2": {"frequency_mhz": 1000.0}}, "frequency_mhz": 3000.0}
+    watch = NoiseWatch([trial(noise=evidence)])
+    found = watch.complete("node2", {"frequency_mhz": 1000.0})
+    assert found["frequency_drop_ratio"] == 0.0
+
+
+def test_the_gate_says_which_machine_was_not_quiet():
+    evidence = {"run_queue": 0.0, "machines": {"node2": {"run_queue": 0.9}}}
+    [reason] = noise_gate.outside(evidence, NoiseGate())
+    assert "node2" in reason

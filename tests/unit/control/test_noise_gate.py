@@ -15,7 +15,7 @@ from support.deaths import killed_at
 from support.engine import Bench
 
 from sfcperf.cli.terminal.lines import LineDisplay
-from sfcperf.control.noise import watch as noise
+from sfcperf.control.noise import machine_noise as noise
 from sfcperf.errors import WorkflowError
 from sfcperf.results.noise_gate import GATE_REASON, without_replaced
 from sfcperf.results.records import TrialRecord
@@ -66,7 +66,7 @@ def test_steal_while_a_trial_is_measured_excludes_nothing(
 ):
     """A slow trial causes it: excluding slow trials would bias the mean."""
     made_up = {"steal_ratio": 0.9, "steal_resolution_ratio": 0.0}
-    monkeypatch.setattr(noise.TrialNoise, "_steal", lambda self, after: made_up)
+    monkeypatch.setattr(noise.MachineNoise, "_steal", lambda self, after: made_up)
     assert bench.start(design=design(GATE)).exit_code == 0
     assert {r.noise["steal_ratio"] for r in bench.trials()} == {0.9}
     assert all(r.status == "valid" and not r.rerun_of for r in bench.trials())

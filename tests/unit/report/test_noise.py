@@ -26,6 +26,19 @@ def trials(tmp_path: Path) -> list[TrialRecord]:
     ]
 
 
+def test_each_machine_has_charts_of_its_own(trials: list[TrialRecord]):
+    others = [
+        replace(r, noise={**r.noise, "machines": {"node2": {"run_queue": n / 10}}})
+        for n, r in enumerate(trials)
+    ]
+    section = noise_section(GATE, others, [])
+    assert section is not None
+    assert {chart.id for chart in section.charts} == {
+        "noise-quiet_steal_ratio",
+        "noise-node2-run_queue",
+    }
+
+
 def test_a_chart_for_what_moves_and_words_for_what_does_not(trials: list[TrialRecord]):
     section = noise_section(GATE, trials, [reading(), reading("c002", value=110.0)])
     assert [chart.id for chart in section.charts] == ["noise-quiet_steal_ratio", "noise-sentinel"]

@@ -1,0 +1,1 @@
+"""Driver `machines`: nodes on several machines, which are reached by SSH."""

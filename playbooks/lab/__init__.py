@@ -1,0 +1,1 @@
+"""A lab to try the driver `machines` without machines."""
