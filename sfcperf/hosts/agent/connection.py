@@ -120,7 +120,7 @@ class Agent:
             if reply is None:
                 raise self._gone()
         kind, value = codec.loads_values(reply, self._find)
-        if kind == "error":
+        if kind == "error" and isinstance(value, Exception):
             raise value
         if kind == "fault":
             raise RuntimeError(f"the agent on {self.name} failed:\n{value}")
@@ -160,7 +160,8 @@ class Agent:
             keeper.receive(timeout=_START_TIMEOUT_S)
         except Exception as error:  # what the agent raises comes as execnet's RemoteError
             self.close()
-            last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            said = log.read_text(errors="replace") if log.exists() else ""
+            last = (said.strip() or str(error).strip() or type(error).__name__).splitlines()[-1]
             message = f"{self.name}: the agent does not start: {last}"
             raise DeploymentError(message, where=str(log)) from error
         return keeper
