@@ -17,6 +17,7 @@ from weakref import finalize
 import execnet
 
 from sfcperf import waiting
+from sfcperf.environment.variables import secrets, without_secrets
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.agent import codec, program
 from sfcperf.hosts.agent.host import AgentHost, ConnectionLost
@@ -257,7 +258,11 @@ def _run_there(name: str, access: AgentAccess, text: str, stdin: bytes = b"") ->
     """Run a Python program on the machine, and return what it prints. Raises DeploymentError."""
     try:
         done = subprocess.run(
-            access.command("-c", text), capture_output=True, input=stdin, timeout=_START_TIMEOUT_S
+            access.command("-c", text),
+            capture_output=True,
+            input=stdin,
+            timeout=_START_TIMEOUT_S,
+            env=without_secrets(),
         )
     except subprocess.TimeoutExpired as error:
         raise DeploymentError(
@@ -298,7 +303,8 @@ def _gateway(group: execnet.Group, name: str, access: AgentAccess, log: Path) ->
     # keeps Ctrl-C in a terminal from ssh.
     *ssh, there = access.command("-u", "-c")
     said = shlex.quote(str(log))
-    script = f"""exec setsid {shlex.join(ssh)} {shlex.quote(there)}" '$2'" 2>>{said}"""
+    unset = shlex.join([word for name in secrets() for word in ("-u", name)])
+    script = f"""exec env {unset} setsid {shlex.join(ssh)} {shlex.quote(there)}" '$2'" 2>>{said}"""
     spec = execnet.XSpec("popen")
     spec.python = shlex.join(["sh", "-c", script])
     try:
