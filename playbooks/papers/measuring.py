@@ -98,7 +98,9 @@ class Measuring:
         """Begin a run, or resume `found`; return the exit code and the run. Raises SfcperfError."""
         if found is not None:
             say(f"papers: {experiment.name}: resuming {found.folder}")
-            return int(executed(partial(control.resume, found.folder), quiet=False)), found
+            command = ["sfcperf", "resume", found.folder.name]
+            resume = partial(control.resume, found.folder)
+            return int(executed(resume, quiet=False, command=command)), found
         is_shipped = experiment.file.resolve() in {file.resolve() for file in shipped().values()}
         name = experiment.name if is_shipped else str(experiment.file)
         options = [word for option in self.overrides for word in ("--set", option)]
