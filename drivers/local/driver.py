@@ -30,12 +30,7 @@ class LocalDriver(NodeDriver):
     parameters = object_schema(
         {
             "dataplane": dataplane.PARAMETER,
-            "mtu": integer(
-                f"MTU of the endpoints, bytes of IP packet: at least {GPE_OVERHEAD} less than "
-                "wire_mtu, so that packets with the largest encapsulation still fit.",
-                (576, LARGEST_WIRE_MTU - GPE_OVERHEAD),
-                default=1400,
-            ),
+            "mtu": validation.MTU,
             "wire_mtu": integer(
                 "MTU of links between nodes and of the attachments of SFFs, bytes of IP packet: "
                 "what encapsulated packets fit into. More than Ethernet's 1500 is for large "

@@ -118,7 +118,7 @@ def _default_routes(link: Any) -> Iterator[int]:
                 yield int(index)
 
 
-def taken(nic: Nic, namespace: str, interface: str) -> Resource:
+def card_resource(nic: Nic, namespace: str, interface: str) -> Resource:
     """Return the resource of a card that is `interface` in a namespace."""
     detail = {"namespace": namespace, "interface": interface, "before": asdict(nic)}
     return Resource(NIC, nic.name, detail)

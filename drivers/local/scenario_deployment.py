@@ -101,7 +101,7 @@ class ScenarioDeployment:
         return [
             *(Resource(FOLDER, str(folder)) for folder in (machine.workdirs, self.layout.folder)),
             *(Resource(NAMESPACE, name) for name in self._namespaces(machine)),
-            *(nics.taken(*card) for card in self._cards(machine)),
+            *(nics.card_resource(*card) for card in self._cards(machine)),
             # Reversed, parents come before their children.
             *(Resource(CGROUP, str(path)) for path in reversed(paths)),
         ]

@@ -12,9 +12,18 @@ from sfcperf.drivers.local.sff.bmv2_entries import MOST_LINKS
 from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
 from sfcperf.drivers.sff.paths import MOST_LOOKUPS, paths
 from sfcperf.errors import InputError, WorkflowError
+from sfcperf.plugins import integer
 from sfcperf.vnfs.base import check_encapsulation
 from sfcperf.vnfs.sfcmon.bmv2 import limits
 from sfcperf.workflow.model import Scenario
+
+MTU = integer(
+    f"MTU of the endpoints, bytes of IP packet: at least {GPE_OVERHEAD} less than wire_mtu, so "
+    "that packets with the largest encapsulation still fit.",
+    (576, LARGEST_WIRE_MTU - GPE_OVERHEAD),
+    default=1400,
+)
+"""JSON Schema of the parameter `mtu`, which `check_mtu` checks."""
 
 
 def validate(scenario: Scenario, layout: Layout) -> None:

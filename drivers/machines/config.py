@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.local.layout import WIRE_MTU
-from sfcperf.drivers.sff.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU
+from sfcperf.drivers.local.validation import MTU
+from sfcperf.drivers.sff.layout import LARGEST_WIRE_MTU
 from sfcperf.hosts.agent import AgentAccess
 from sfcperf.plugins import array, integer, object_schema
 
@@ -55,12 +56,7 @@ PARAMETERS = object_schema(
             "Default: the user's own.",
             **_FILE,
         },
-        "mtu": integer(
-            f"MTU of the endpoints, bytes of IP packet: at least {GPE_OVERHEAD} less than "
-            "wire_mtu, so that packets with the largest encapsulation still fit.",
-            (576, LARGEST_WIRE_MTU - GPE_OVERHEAD),
-            default=1400,
-        ),
+        "mtu": MTU,
         "wire_mtu": integer(
             "MTU of the network cards and of the attachments of SFFs, bytes of IP packet.",
             (WIRE_MTU, LARGEST_WIRE_MTU),

@@ -21,8 +21,8 @@ from sfcperf.environment.variables import secrets, without_secrets
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.agent import codec, program
 from sfcperf.hosts.agent.host import AgentHost, ConnectionLost
-from sfcperf.hosts.agent.kept import Kept, kept_object
 from sfcperf.hosts.agent.output import SpawnedProcess
+from sfcperf.hosts.agent.remote_object import RemoteObject, remote_object
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 
@@ -109,7 +109,7 @@ class Agent:
 
     def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of this package on the machine. Its result, if it is no plain value,
-        stays there, and a Kept stands for it. Raises what the function raises, and
+        stays there, and a RemoteObject stands for it. Raises what the function raises, and
         ConnectionLost."""
         released: list[int] = []
         with suppress(IndexError):
@@ -199,7 +199,7 @@ class Agent:
     def _find(self, reference: tuple[int, str, str]) -> Any:
         """Return what stands for an object that the agent keeps, until nobody refers to it here."""
         number, module, name = reference
-        kept = kept_object(self, number, module, name)
+        kept = remote_object(self, number, module, name)
         finalize(kept, self._released.append, number)
         return kept
 
@@ -242,7 +242,7 @@ class _Line:
 
 def _reference(kept: Any) -> int:
     """Return the number of an object that stays with the agent."""
-    if not isinstance(kept, Kept):
+    if not isinstance(kept, RemoteObject):
         raise TypeError(f"an object of {type(kept).__name__} cannot be sent to an agent")
     return kept._number
 

@@ -356,3 +356,19 @@ def test_many_processes_at_a_time(host: Host) -> None:
     assert len({process.pid for process in processes}) == 25
     assert host.run(["echo", "still here"], timeout_s=10).text == "still here\n"
     assert {process.stop() for process in processes} == {-signal.SIGTERM}
+
+
+def test_commands_that_have_ended_keep_no_file_open(host: Host, tmp_path: Path) -> None:
+    def spawn() -> None:
+        out, err = tmp_path / "out", tmp_path / "err"
+        assert host.spawn(_sh("echo out; echo err >&2"), stdout=out, stderr=err).wait(30) == 0
+
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    spawn()
+    before = open_files()
+    for _ in range(8):
+        spawn()
+    # A host that is reached by SSH closes them a moment after the end.
+    assert eventually(lambda: open_files() <= before)

@@ -1,4 +1,4 @@
-"""Kept: what stands here for an object that an agent keeps."""
+"""RemoteObject: what stands here for an object that an agent keeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfcperf.hosts.agent.caller import Caller
 _PACKAGE = "sfcperf."
 
 
-class Kept:
+class RemoteObject:
     """Stands for an object that an agent keeps: its attributes are read there, and its methods
     called."""
 
@@ -29,7 +29,7 @@ class Kept:
         return self._agent.call(getattr, self, name)
 
 
-def kept_object(agent: Caller, number: int, module: str, name: str) -> Any:
+def remote_object(agent: Caller, number: int, module: str, name: str) -> Any:
     """Return what stands for the object of this number, an instance of a subclass of its class.
     Raises MeasurementError if its class is none of this package."""
     kind = getattr(import_module(module), name, None) if module.startswith(_PACKAGE) else None
@@ -51,15 +51,15 @@ def _forwarding(kind: type) -> type:
             members[name] = property(_reading(name))
         elif callable(getattr(kind, name)):
             members[name] = _calling(name)
-    return type(kind.__name__, (Kept, kind), members)
+    return type(kind.__name__, (RemoteObject, kind), members)
 
 
-def _reading(name: str) -> Callable[[Kept], Any]:
+def _reading(name: str) -> Callable[[RemoteObject], Any]:
     return lambda self: self._agent.call(getattr, self, name)
 
 
 def _calling(name: str) -> Callable[..., Any]:
-    def method(self: Kept, *arguments: Any, **keywords: Any) -> Any:
+    def method(self: RemoteObject, *arguments: Any, **keywords: Any) -> Any:
         return self._agent.call(serving.method, self, name, *arguments, **keywords)
 
     return method
